@@ -82,7 +82,8 @@ STAGES = (
         "schedule",
         """**The schedule** (`plan.py`, `step_program.py`, `loops.py`) is the program of a call: launches,
         steps of the host, loops. With shortcuts on, it shows which kernels run in one launch, with the
-        loops around them (`fast/launch_fusion.py`).""",
+        loops around them (`fast/launch_fusion.py`), and after how many operations a loop of unknown length
+        runs again on the device's threads (`fast/inline_policy.py`).""",
     ),
 )
 

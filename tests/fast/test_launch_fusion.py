@@ -48,7 +48,7 @@ def test_the_schedule_says_so():
 
 
 def test_the_kernels_are_functions_of_one():
-    builder = compiled(network, *ARGS).runtime_executable()._builder
+    builder = compiled(network, *ARGS).runtime_executable().builder
     text = text_of(list(builder.kernels[True].values()))
     assert text.count("__kernel") == 1 and "get_global_id" not in text
     assert len(re.findall(r"static .* void", text)) == 1  # both are the same

@@ -7,6 +7,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax import lax
 from tinyjax.fast.prepared_launch import is_one_launch, prepared
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.errors import DeviceError
@@ -22,6 +23,14 @@ ONE_LAUNCH = {
     "an argument that is not read": (lambda x, y: y * 2, (ONES, ONES)),
     "an argument that is read twice": (lambda x: x @ x, (jnp.eye(4),)),
     "a constant": (lambda x: x * TABLE, (ONES,)),
+    "a loop of unknown length": (
+        lambda n: lax.fori_loop(0, n, lambda i, x: x + i, 0),
+        (jnp.int32(10),),
+    ),
+    "a loop that is too long": (
+        lambda n: lax.fori_loop(0, n, lambda i, x: x + i, 0),
+        (jnp.int32(10**7),),
+    ),
     "kernels in one": (lambda x: jnp.tanh(jnp.tanh(x @ x) @ x), (jnp.eye(16) / 2,)),
 }
 OTHERS = {

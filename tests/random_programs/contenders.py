@@ -25,7 +25,7 @@ from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.kernel import interpret as interpreter
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.passes.loops import loop_of
-from tinyjax.compile.plan import Plan
+from tinyjax.compile.plan import Launch, Plan
 from tinyjax.fast import launch_fusion
 from tinyjax.runtime import queues as runtime
 from tinyjax.runtime.queues import SharedMemoryQueue
@@ -174,8 +174,8 @@ def _all_shared() -> Iterator[None]:
         yield
 
 
-def _build(builder: Any, engine: Any, name: str, inline: bool) -> list[Run]:
-    return engine([launch.kernels[0] for launch in builder.kernels[inline].values()])
+def _build(builder: Any, engine: Any, launches: Sequence[Launch], inline: bool) -> list[Run]:
+    return engine([launch.kernels[0] for launch in launches])
 
 
 # ---- what was covered ----

@@ -9,6 +9,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax import lax
 from tinyjax.core.config import config
 from tinyjax.experimental.compilation_cache import compilation_cache as public
 from tinyjax.runtime import compilation_cache
@@ -65,6 +66,13 @@ def test_equal_text_is_one_entry_whatever_the_function(folder):
     for f in (lambda x: jnp.sin(x), lambda y: jnp.sin(y)):
         jax.jit(f)(2.0)
     assert the_entry(folder)
+
+
+def test_a_loop_that_never_ends_with_zeros_is_kept(folder, read):
+    f = lambda n: lax.while_loop(lambda x: x < 10**7, lambda x: x + n, 0)  # noqa: E731
+    for n in (10**6, 1) * 2:  # 1 takes the device's threads, whose program is kept too
+        assert jax.jit(f)(n) == 10**7
+    assert len(list(folder.iterdir())) == len([entry for entry in read if entry is None])
 
 
 def test_what_was_read_computes_the_same():

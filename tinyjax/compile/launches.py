@@ -42,10 +42,14 @@ def with_launches(plan: Plan, device: Device) -> Plan:
 
 
 def launches_lines(plan: Plan) -> Iterator[str]:
-    """A line for each launch of several kernels, of the plan and of the bodies within."""
+    """A line for each launch of several kernels, or of a loop of unknown length in the calling thread; also
+    of those in the bodies within."""
     for of in plan.all_plans():
         for launch in of.launches:
-            if len(launch.kernels) > 1:
+            if len(launch.kernels) > 1 or launch.by_threads:
                 names = ", ".join(kernel.name for kernel in launch.kernels)
                 by = "the calling thread" if launch.inline else "the device's threads"
+                if launch.by_threads:
+                    most = f"{launch.operations:,} operations"
+                    by += f", or by the device's threads once its loops take more than {most}"
                 yield f"in one launch, run by {by}: {names}"

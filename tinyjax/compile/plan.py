@@ -42,6 +42,9 @@ class Launch:
     inputs: Sequence[Var]
     outputs: Sequence[Var]
     inline: bool = False  # run to its end by the thread that launches it
+    # The device's threads run this one instead if its loops take more than so many operations.
+    by_threads: Launch | None = None
+    operations: int = 0
 
     def local_size(self, usual: int) -> int:
         """The work-items in a group: as many as the kernel needs, else the device's preferred number."""

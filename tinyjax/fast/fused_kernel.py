@@ -19,7 +19,7 @@ import numpy as np
 
 from tinyjax.compile.codegen.c_text import C_TYPES, constant_text
 from tinyjax.compile.codegen.codegen import head_lines, kernel_lines, parameter_text
-from tinyjax.compile.codegen.helpers import Calls, Helper
+from tinyjax.compile.codegen.helpers import Calls, Helper, stopped_text
 from tinyjax.compile.codegen.index_type import index_type
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.fast.cores import CLOCK, PAUSE, PULL, STUCK, THREAD, YIELD
@@ -84,12 +84,14 @@ class Repeat:
 
 @dataclass(frozen=True)
 class RepeatWhile:
-    """A loop that continues while any of `count` bools, which `head` computes, is true."""
+    """A loop that continues while any of `count` bools, which `head` computes, is true. An iteration takes
+    about this many `operations`."""
 
     head: Sequence[Step]
     predicate: str
     count: int
     body: Sequence[Step]
+    operations: int
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,8 @@ Step = Point | Move | Call | Copy | Fill | Repeat | RepeatWhile | Choose
 @dataclass(frozen=True)
 class FusedKernel:
     """A kernel that runs `steps`. Its last buffers are the "arena", in which other arrays are, and the
-    "state", whose first HEAD_BYTES are for sharing. With a buffer STOP, its loops end when that is
-    not 0. Of several `items`, the first is the leader; with `lends_cores`, they make up for cores that other
+    "state", whose first HEAD_BYTES are for sharing. With a buffer STOP, its loops can be stopped.
+    Of several `items`, the first is the leader; with `lends_cores`, they make up for cores that other
     processes use."""
 
     name: str
@@ -353,7 +355,7 @@ class _FusedText:
                     text = constant_text(ir.Const(part, bits.dtype))
                     yield f"((__global {C_TYPES[bits.dtype]} *){to})[{n}] = {text};"
             case Repeat(variable, length, reverse, body):
-                also = f" && !*{ir.STOP}" if self.is_stoppable else ""
+                also = f" && !{stopped_text(0, self.calls)}" if self.is_stoppable else ""
                 if reverse:
                     head = f"{length - 1}; {variable} >= 0{also}; --{variable}"
                 else:
@@ -361,11 +363,11 @@ class _FusedText:
                 yield f"for (int {variable} = {head}) {{"
                 yield from self.steps(body, "  ")
                 yield "}"
-            case RepeatWhile(head, predicate, count, body):
+            case RepeatWhile(head, predicate, count, body, operations):
                 yield "for (;;) {"
                 yield from self.steps(head, "  ")
                 place = f"(__global const uchar *){predicate}"
-                also = f" || *{ir.STOP}" if self.is_stoppable else ""
+                also = f" || {stopped_text(operations, self.calls)}" if self.is_stoppable else ""
                 yield f"  if (!{self.calls.call(ANY, place, str(count))}{also}) break;"
                 yield from self.steps(body, "  ")
                 yield "}"

@@ -54,10 +54,12 @@ Pointers = dict[Any, str]  # the pointer to each array, by its variable
 
 @dataclass
 class StepWriter:
-    """Writes the steps of plans. `patience(plan, number)` is that of a kernel's call,
-    `is_stoppable` whether the kernel has a flag that ends loops."""
+    """Writes the steps of plans. `patience(plan, number)` is that of a kernel's call, and
+    `operations(plan, number)` those of an iteration; `is_stoppable` says whether the kernel has a flag that
+    ends loops."""
 
     patience: Callable[[Plan, int], int]
+    operations: Callable[[Plan, int], int]
     is_stoppable: bool = False
     # Bytes in the arena, and in the state, which has zeros before the first launch, and stays.
     sizes: dict[str, int] = field(default_factory=lambda: {"arena": 0, "state": fused.HEAD_BYTES})
@@ -152,6 +154,7 @@ class _Bodies:
 
     def __init__(self, writer: StepWriter, plan: Plan, number: int, where: Pointers):
         self.writer = writer
+        self.operations = writer.operations(plan, number)
         self.names = plan.names
         self.bodies = plan.bodies[number]
         self.where = where
@@ -209,7 +212,8 @@ class _Bodies:
             inside = dict(zip(cond.invars, [*condition_consts, *now]))
             head = [*self._run("cond", inside)]
             (predicate,) = cond.outvars
-            yield fused.RepeatWhile(head, self.place(predicate, inside), predicate.aval.size, body)
+            place, count = self.place(predicate, inside), predicate.aval.size
+            yield fused.RepeatWhile(head, place, count, body, self.operations)
         for c, v, final in zip(carry, loop.last_carry, self.outs):
             if not isinstance(v, DropVar):
                 yield fused.Copy(final, c.now, c.nbytes)

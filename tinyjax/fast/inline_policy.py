@@ -8,6 +8,10 @@ In the calling thread, a kernel takes one or two microseconds besides its work. 
 program is built, by an estimate of the time that threads would save, and for a whole stretch of kernels:
 switching between the two would wait. The bits of results do not depend on it, as the kernels are the same.
 
+A loop of unknown length begins in the calling thread if one iteration is small. Once it has taken so many
+operations that threads would have been worth waking, it ends, and they run it from its start: solving 300
+equations by conjugate gradients takes 70 us instead of 185, a while_loop of a few numbers 12 instead of 110.
+
 The numbers were measured on one core of an AMD EPYC with AVX-512; other CPUs are within a factor of two.
 """
 
@@ -58,9 +62,31 @@ def lends_cores(plan: Plan, numbers: Sequence[int], cores: int) -> bool:
 
 def is_inline(plan: Plan, stretch: Sequence[int], cores: int) -> bool:
     """Whether the calling thread runs the groups of a stretch itself, on a device of `cores` cores. Their
-    work counts together, as they run one after the other."""
-    seconds, saved, kernels = sum(_work(plan, number, cores) for number in stretch)
-    return seconds < math.inf and is_small(seconds, saved - KERNEL_SECONDS * (kernels - 1))
+    work counts together, as they run one after the other; one iteration counts of loops of unknown length.
+    """
+    seconds, saved = _once(plan, stretch, cores)
+    return is_small(seconds, saved)
+
+
+def inline_operations(plan: Plan, numbers: Sequence[int], cores: int) -> int:
+    """How many operations the loops of unknown length among these groups may take inline: until threads would
+    have saved what it takes to wake them."""
+    seconds, saved = _once(plan, numbers, cores)
+    worth_waking = WAKING_SECONDS * seconds / saved if saved > 0 else math.inf
+    return int(min(MAX_INLINE_SECONDS, worth_waking) / SECONDS_PER_LOOP_WORK)
+
+
+def iteration_operations(plan: Plan, number: int) -> int:
+    """The operations of an iteration of a loop: as many as a thread does in its time."""
+    seconds, _ = _once(plan, [number], 1)
+    return 1 + int(min(seconds, LONG_SECONDS) / SECONDS_PER_LOOP_WORK)
+
+
+def _once(plan: Plan, numbers: Sequence[int], cores: int) -> tuple[float, float]:
+    """About how long one thread takes for these groups, with one iteration of each loop of unknown length,
+    and how much of that several threads would save."""
+    seconds, saved, kernels = sum(_work(plan, number, cores, 1) for number in numbers)
+    return seconds, saved - KERNEL_SECONDS * (kernels - 1)
 
 
 def patience(plan: Plan, number: int, cores: int) -> int:
@@ -97,21 +123,22 @@ SECONDS_PER_BYTE = 0.03e-9  # from a cache and to it
 SECONDS_PER_LOOP_WORK = 0.1e-9
 
 
-def _work(plan: Plan, number: int, cores: int) -> Any:
+def _work(plan: Plan, number: int, cores: int, unknown: float = math.inf) -> Any:
     """An array: about how long one thread takes for a group, how much of that several threads would save, and
-    how many kernels run. A loop of unknown length counts as infinite.
+    how many kernels run. A loop of unknown length has `unknown` iterations.
     """
     if number in plan.kernels:
-        seconds = _seconds(plan, number)
+        seconds = _seconds(plan, number, unknown)
         return np.array([seconds, _saved(seconds, plan.kernels[number].items, cores), 1])
     found = control_flow(plan.groups[number].eqn)
-    if isinstance(found, Loop) and found.length is None:
-        return np.array([math.inf, 0, 1])
     inside = [
-        sum(_work(body, n, cores) for n in range(len(body.groups))) + np.zeros(3)
+        sum(_work(body, n, cores, unknown) for n in range(len(body.groups))) + np.zeros(3)
         for body in plan.bodies[number].values()
     ]
-    return inside[0] * found.length if isinstance(found, Loop) else max(inside, key=tuple)
+    if not isinstance(found, Loop):
+        return max(inside, key=tuple)
+    length = unknown if found.length is None else found.length
+    return sum(inside) * length if length < math.inf else np.array([math.inf, 0, 1])
 
 
 def _saved(seconds: float, items: int, cores: int) -> float:
@@ -119,10 +146,8 @@ def _saved(seconds: float, items: int, cores: int) -> float:
     return seconds * (1 - math.ceil(items / cores) / items)
 
 
-def _seconds(plan: Plan, number: int) -> float:
-    """About how long one thread takes for a kernel. A loop of unknown length counts as infinite, as it can be
-    interrupted only while other threads run it.
-    """
+def _seconds(plan: Plan, number: int, unknown: float = math.inf) -> float:
+    """About how long one thread takes for a kernel. A loop of unknown length has `unknown` iterations."""
     group, cost = plan.groups[number], group_cost(plan, number)
     if isinstance(group, KernelGroup):
         in_order = eqn_cost(group.in_order).work if group.in_order is not None else 0
@@ -132,7 +157,8 @@ def _seconds(plan: Plan, number: int) -> float:
             + SECONDS_PER_FUNCTION * cost.transcendentals
             + SECONDS_PER_BYTE * (cost.bytes - _untouched(plan, number))
         )
-    return math.inf if has_unknown_length(group.eqn) else SECONDS_PER_LOOP_WORK * cost.work
+    times = unknown if has_unknown_length(group.eqn) else 1
+    return SECONDS_PER_LOOP_WORK * (1 + cost.work) * times
 
 
 def _untouched(plan: Plan, number: int) -> int:

@@ -27,7 +27,15 @@ from tinyjax.core.jaxpr import Var
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.fast.fused_kernel import MAX_WORKERS, FusedKernel, calls_of, steps_text
 from tinyjax.fast.fused_steps import StepWriter, can_be_fused
-from tinyjax.fast.inline_policy import is_inline, lends_cores, may_run_long, patience, stretches
+from tinyjax.fast.inline_policy import (
+    inline_operations,
+    is_inline,
+    iteration_operations,
+    lends_cores,
+    may_run_long,
+    patience,
+    stretches,
+)
 from tinyjax.runtime.devices import Device
 
 BYTE = np.dtype("uint8")
@@ -51,7 +59,7 @@ def inline_and_fused(plain: Callable, plan: Plan, device: Device) -> list[Launch
         inline = is_inline(plan, stretch, cores)
         for number in stretch:
             if number in launches:
-                launches[number].inline = inline
+                launches[number].inline = bool(inline)
         has_loops = any(number in plan.bodies for number in stretch)
         if len(stretch) > MAX_KERNELS and not inline and not has_loops:
             continue  # a driver's compiler takes a third longer for such kernels together
@@ -59,7 +67,23 @@ def inline_and_fused(plain: Callable, plan: Plan, device: Device) -> list[Launch
             launches[numbers[0]] = fused_launch(plan, numbers, 1 if inline else cores)
             for number in numbers[1:]:
                 launches.pop(number, None)
-    return list(launches.values())
+    return [with_limit(plan, launch, cores) for launch in launches.values()]
+
+
+def with_limit(plan: Plan, launch: Launch, cores: int) -> Launch:
+    """The launch. If it is inline and its loops may run long, they end after some operations, and the
+    device's threads run it from its start; if it overwrites what it reads, they run it at once."""
+    if not launch.inline or all(buffer.name != STOP for buffer in launch.scratch):
+        return launch
+    if isinstance(launch.kernel, FusedKernel):
+        by_threads = replace(fused_launch(plan, launch.numbers, cores), inline=False)
+    else:
+        by_threads = replace(launch, inline=False)
+    made = {v for number in launch.numbers for v in plan.groups[number].outputs}
+    if not {plan.memory.reuses_buffer_of.get(v, v) for v in made} <= made:
+        return by_threads
+    operations = inline_operations(plan, launch.numbers, cores)
+    return replace(launch, by_threads=by_threads, operations=operations)
 
 
 def fused(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
@@ -99,6 +123,7 @@ def fused_launch(plan: Plan, numbers: Sequence[int], workers: int = 1) -> Launch
     arrays: dict[Var, Buffer] = {}
     writer = StepWriter(
         patience=partial(patience, cores=workers),
+        operations=iteration_operations,
         is_stoppable=may_run_long(plan, numbers, workers),
     )
     for part in parts:

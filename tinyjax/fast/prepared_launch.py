@@ -17,8 +17,9 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.runtime.errors import named_error
 from tinyjax.runtime.executable import Executable, memory_of
+from tinyjax.runtime.loops import StoppableStep
 from tinyjax.runtime.memory import MIN_BYTES, Memory
-from tinyjax.runtime.step_program import KernelStep
+from tinyjax.runtime.step_program import KernelStep, Step
 
 Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
 
@@ -26,13 +27,21 @@ Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
 def is_one_launch(program: Executable) -> bool:
     """Whether the program only launches one kernel inline, which makes all results, each of them small."""
     steps = program.step_program.steps
-    if len(steps) != 1 or type(steps[0]) is not KernelStep or not steps[0].inline:
+    if len(steps) != 1 or type(launch := _launch_of(steps[0])) is not KernelStep:
         return False
-    made = [output.slot for output in steps[0].outputs if output.reuses_buffer_of is None]
-    if sorted(made) != sorted(program.step_program.results) or steps[0].last_uses:
+    results = program.step_program.results
+    made = {output.slot for output in launch.outputs if output.reuses_buffer_of is None}
+    if not launch.inline or len(made) < len(launch.outputs) or len(set(results)) < len(results):
+        return False
+    if not made.issuperset([*results, *steps[0].last_uses]):
         return False
     has_keys = program.key_args or program.key_results
     return not has_keys and not program.donated and all(map(_is_small, program.out_avals))
+
+
+def _launch_of(step: Step) -> Step:
+    """The first launch of a step; there is a second one only if its loops take long."""
+    return step.step if isinstance(step, StoppableStep) else step
 
 
 def _is_small(aval: ShapedArray) -> bool:
@@ -40,30 +49,47 @@ def _is_small(aval: ShapedArray) -> bool:
     return 0 < aval.size * aval.dtype.itemsize < MIN_BYTES and aval.dtype.isbuiltin == 1
 
 
+def _arguments(
+    program: Executable, step: KernelStep
+) -> tuple[list[tuple[int, int]], list[tuple[int, Memory]]]:
+    """The kernel's arguments that are the call's, as (number, number of the call's), and those that nothing
+    reads, with memory for them. Those that are the same in every call are set here."""
+    queue, step_program = program.queue, program.step_program
+    first, count = step_program.first_arg, len(program.lowered.closed.in_avals)
+    unread = {o.slot: o for o in step.outputs if o.slot not in step_program.results}
+    inputs, unused = [], []
+    for number, slot in enumerate(step.arguments):
+        if first <= slot < first + count:
+            inputs.append((number, slot - first))
+        elif slot in unread:
+            unused.append((number, queue.allocate(unread[slot].shape, unread[slot].dtype)))
+        elif slot not in step_program.results:
+            with queue.lock:
+                step.kernel.set_arg(number, step_program.template[slot].cl)
+    return inputs, unused
+
+
 def prepared(program: Executable) -> Call:
     """A faster function with the program's results if it is one launch; else the program itself."""
     if not is_one_launch(program):
         return program
     queue, device, step_program = program.queue, program.device, program.step_program
-    (step,) = step_program.steps
+    (first,) = step_program.steps
+    step: Any = _launch_of(first)
+    limited = first if isinstance(first, StoppableStep) else None
+    guard: Any = limited.lock if limited else queue.lock
+    flag: Any = step_program.template[limited.stop].host if limited else None
     kernel, set_arg = step.kernel, step.kernel.set_arg
     items, local_size = (step.items,), (step.local_size,)
     new_buffer, context, access = queue.cl.Buffer, queue.context, queue.read_write
     results_of = zip(step_program.results, program.out_avals)
     outputs = [(step.arguments.index(slot), a, a.shape, a.dtype) for slot, a in results_of]
-    args = range(
-        step_program.first_arg, step_program.first_arg + len(program.lowered.closed.in_avals)
-    )
-    inputs = []
-    for number, slot in enumerate(step.arguments):
-        if slot in args:
-            inputs.append((number, args.index(slot)))
-        elif slot not in step_program.results:  # the same memory in every call
-            with queue.lock:
-                set_arg(number, step_program.template[slot].cl)
+    inputs, unused = _arguments(program, step)
 
     def call(arrays: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         if queue.is_fork or queue.on_step is not None:  # to be refused, or listened to
+            return program(arrays)
+        if limited is not None and limited.rest:
             return program(arrays)
         try:
             buffers, results = [], []
@@ -72,9 +98,11 @@ def prepared(program: Executable) -> Call:
                 if memory is None or memory.queue is not queue:
                     memory = memory_of(array, queue)
                 buffers.append(memory.cl)
-            with queue.lock:  # a kernel's arguments are its state
+            with guard, queue.lock:  # a kernel's arguments are its state
                 for number, at in inputs:
                     set_arg(number, buffers[at])
+                for number, memory in unused:
+                    set_arg(number, memory.cl)
                 for number, aval, shape, dtype in outputs:
                     host = np.empty(shape, dtype)
                     buffer = new_buffer(context, access, 0, host)
@@ -82,8 +110,12 @@ def prepared(program: Executable) -> Call:
                     made = Memory(queue, buffer, host, shape, dtype, None)
                     made.has_one_owner = True
                     results.append(ArrayImpl(None, aval, made, device))
-                queue.run_inline(kernel, items, local_size)
-            return results
+                if limited is None:
+                    queue.run_inline(kernel, items, local_size)
+                    return results
+                if limited.ends_inline(flag, lambda: queue.run_inline(kernel, items, local_size)):
+                    return results
+            return program(arrays)
         except queue.driver_error as error:
             raise named_error(error, f"running {program.lowered.name}") from error
         except BaseException:

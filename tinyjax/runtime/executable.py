@@ -20,7 +20,6 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.compile_log import logged_time
 from tinyjax.core.dtypes import key_dtype
 from tinyjax.core.jaxpr import ClosedJaxpr
-from tinyjax.runtime import compilation_cache
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import OutOfDeviceMemory, named_error
 from tinyjax.runtime.memory import LAUNCHED, Memory
@@ -45,11 +44,9 @@ def compile_lowered(lowered: LoweredProgram) -> Executable:
     began = time.perf_counter()
     with logged_time(f"building jit({lowered.name})"):
         executable = Executable(lowered)
-    if executable.new_entries:
+    if executable.builder.new_entries:
         executable.warm_up()  # so that entries are complete
-        seconds = time.perf_counter() - began
-        for path, program in executable.new_entries.items():
-            compilation_cache.write_entry(path, program, seconds)
+        executable.builder.write_entries(began)
     return executable
 
 
@@ -64,10 +61,8 @@ class Executable:
         self.device = lowered.device
         self.queue = queue_of(self.device)
         check_memory(lowered)
-        builder = StepProgramBuilder(lowered, self.queue)
-        self._builder = builder
-        self.new_entries = builder.new_entries  # programs by the files to keep them in
-        self.step_program = builder.build(lowered.plan, of_program=True)
+        self.builder = StepProgramBuilder(lowered, self.queue)
+        self.step_program = self.builder.build(lowered.plan, of_program=True)
         # Whether a call never waits for a device or for another process.
         self.only_launches = all(type(step) is KernelStep for step in self.step_program.steps)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
@@ -91,14 +86,10 @@ class Executable:
         """Makes the driver finish compiling the kernels now instead of at their first launch; stops when
         `until()`.
         """
-        local_size, kernels = self._builder.local_size, self._builder.kernels
-        for (name, inline), built in self._builder.built.items():
+        for (name, inline), built in self.builder.built.items():
             if until():
                 return
-            launch = kernels[inline][name]
-            sizes = [(buffer.size, buffer.dtype) for buffer in launch.kernel.buffers]
-            size = launch.local_size(local_size)
-            self.queue.warm_up(built, launch.kernel.items, size, sizes, inline)
+            self.builder.warm_up(self.builder.kernels[inline][name], built)
 
     def as_text(self, stage: str | None = None) -> str:
         """As Lowered.as_text."""

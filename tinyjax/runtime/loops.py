@@ -8,10 +8,13 @@ each. A loop that is one kernel is here too if it may run long, so that it can b
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from tinyjax.compile.passes.loops import Loop
 from tinyjax.runtime.memory import Memory
@@ -144,27 +147,58 @@ class BranchStep(Step):
 
 # ---- loops in one kernel ----
 
+MAX_REST = 63  # calls
+
 
 @dataclass
 class StoppableStep(Step):
-    """Launches a kernel that may run long, and waits for its end. An interrupt stops it early."""
+    """Launches a kernel that may run long, and waits for its end. An interrupt stops it early.
+
+    With `operations`, an inline launch comes first. If its loops take more than so many, it ends, and the
+    device's threads run the kernel from its start. They then run it at once in the next call, or in twice as
+    many calls and one more than after the time before."""
 
     step: KernelStep
     stop: int  # the slot of the flag
+    operations: int
+    make_by_threads: Callable[[], KernelStep]
     # the flag is for one call at a time
     lock: threading.Lock = field(default_factory=threading.Lock)
+    rest: int = 0  # calls without an inline launch
+    next_rest: int = 0
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         with self.lock:
             flag = slots[self.stop].host
+            if self.operations and self.ends_inline(flag, lambda: self.step.run(queue, slots)):
+                return
             try:
-                self.step.run(queue, slots)
+                self.by_threads.run(queue, slots)
                 queue.finish_or_interrupt()
             except BaseException:
                 if flag is not None:  # else on a device whose memory the host can't access
-                    flag[0] = 1
+                    flag[0] = -1
                 queue.drain()
                 raise
             finally:
                 if flag is not None:
                     flag[0] = 0
+
+    @functools.cached_property
+    def by_threads(self) -> KernelStep:
+        return self.make_by_threads()
+
+    def ends_inline(self, flag: np.ndarray, launch: Callable[[], Any]) -> bool:
+        """Whether an inline launch comes to the end of all loops. The caller must hold the lock."""
+        if self.rest:
+            self.rest -= 1
+            return False
+        flag[0] = self.operations
+        try:
+            launch()
+            has_ended = flag[0] > 0
+        finally:
+            flag[0] = 0
+        self.next_rest = 0 if has_ended else min(2 * self.next_rest + 1, MAX_REST)
+        self.rest = self.next_rest
+        return has_ended

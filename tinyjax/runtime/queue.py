@@ -263,14 +263,14 @@ class Queue:
         kernel: Any,
         items: int,
         local_size: int,
-        buffers: Sequence[tuple[int, np.dtype]],
+        buffers: Sequence[tuple[int, int]],
         inline: bool = False,
     ) -> None:
-        """Runs a kernel once, on zeros and beside what the queue runs: PoCL finishes compiling a kernel
-        when it is first launched. `buffers`: size and dtype of each argument."""
+        """Runs a kernel once, beside what the queue runs: PoCL finishes compiling a kernel when it is first
+        launched. `buffers`: how many bytes each argument has, and the int8 that fills them."""
         with named_errors("finishing a kernel"):
             queue = self.cl.CommandQueue(self.context, self._cl_devices()[inline])
-            memory = [self._zeros(queue, size * dtype.itemsize) for size, dtype in buffers]
+            memory = [self._filled(queue, *buffer) for buffer in buffers]
             # A separate kernel object: this runs in another thread than the launches, and arguments are
             # state.
             again = self.cl.Kernel(kernel.program, kernel.function_name)
@@ -278,11 +278,11 @@ class Queue:
             self.cl.enqueue_nd_range_kernel(queue, again, (items,), (local_size,))
             queue.finish()
 
-    def _zeros(self, queue: Any, nbytes: int) -> Any:
+    def _filled(self, queue: Any, nbytes: int, byte: int) -> Any:
         if nbytes == 0:
             return None
         buffer = self.cl.Buffer(self.context, self.cl.mem_flags.READ_WRITE, nbytes)
-        self.cl.enqueue_fill_buffer(queue, buffer, np.zeros(1, np.uint8), 0, nbytes)
+        self.cl.enqueue_fill_buffer(queue, buffer, np.array([byte], np.int8), 0, nbytes)
         return buffer
 
     # ---- waiting ----

@@ -5,7 +5,9 @@ Kernels that run inline are one OpenCL program, all others another. Each group b
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,26 +45,38 @@ class StepProgramBuilder:
             for launch in plan.launches:
                 self.kernels[launch.inline][launch.kernel.name] = launch
         self.built: dict[tuple[str, bool], Any] = {}
-        self.new_entries: dict[Path, Any] = {}
+        self.new_entries: dict[Path, Any] = {}  # programs, by the files to keep them in
         for inline, launches in self.kernels.items():
             if launches:
-                for name, kernel in zip(launches, self._build(lowered.name, inline)):
+                for name, kernel in zip(launches, self._build(list(launches.values()), inline)):
                     self.built[name, inline] = kernel
 
-    def _build(self, name: str, inline: bool) -> list[Any]:
+    def _build(self, launches: Sequence[Launch], inline: bool) -> list[Any]:
         """The kernels of a program, which may be in the compilation cache."""
-        launches = self.kernels[inline]
         if isinstance(self.queue, NumpyQueue):  # of a device of another kind
-            return self.queue.load([launch.kernels[0] for launch in launches.values()])
-        text, names = text_of(list(launches.values())), list(launches)
+            return self.queue.load([launch.kernels[0] for launch in launches])
+        text, names = text_of(launches), [launch.kernel.name for launch in launches]
         if not compilation_cache.is_enabled():
             return self.queue.build(text, names, inline)
-        path = compilation_cache.entry_path(name, text, *self.queue.build_target(inline))
+        path = compilation_cache.entry_path(self.name, text, *self.queue.build_target(inline))
         binary = compilation_cache.read_entry(path)
         built = self.queue.build(text, names, inline, binary)
         if binary is None:
             self.new_entries[path] = built[0].program
         return built
+
+    def warm_up(self, launch: Launch, built: Any) -> None:
+        """Makes the driver finish compiling a kernel: it runs on zeros. Its loops, which then may never end,
+        are stopped at once."""
+        kernel, local_size = launch.kernel, launch.local_size(self.local_size)
+        stops = [(b.size * b.dtype.itemsize, -1 if b.name == STOP else 0) for b in kernel.buffers]
+        self.queue.warm_up(built, kernel.items, local_size, stops, launch.inline)
+
+    def write_entries(self, began: float) -> None:
+        """Writes the programs that the compilation cache lacks, whose build began at this time."""
+        for path, program in self.new_entries.items():
+            compilation_cache.write_entry(path, program, time.perf_counter() - began)
+        self.new_entries.clear()
 
     def build(self, plan: Plan, of_program: bool = False) -> StepProgram:
         """The steps of a plan. The results of the program's own are new memory for each call."""
@@ -119,8 +133,25 @@ class StepProgramBuilder:
         step = KernelStep(built, items, local_size, launch.inline, arguments, outputs)
         for slot, buffer in zip(scratch, launch.scratch):
             if buffer.name == STOP:
-                return StoppableStep(step, slot)
+                return StoppableStep(step, slot, launch.operations, self._by_threads(launch, step))
         return step
+
+    def _by_threads(self, launch: Launch, step: KernelStep) -> Callable[[], KernelStep]:
+        """Builds the step that does the same as an inline launch's on the device's threads: few programs
+        need it."""
+
+        def make() -> KernelStep:
+            if (other := launch.by_threads) is None:
+                return step
+            began = time.perf_counter()
+            (kernel,) = self._build([other], inline=False)
+            if self.new_entries:
+                self.warm_up(other, kernel)
+                self.write_entries(began)
+            items, local_size = other.kernel.items, other.local_size(self.local_size)
+            return replace(step, kernel=kernel, items=items, local_size=local_size, inline=False)
+
+        return make
 
     def _step(
         self, plan: Plan, number: int, step_program: StepProgram, outputs: list[Output]

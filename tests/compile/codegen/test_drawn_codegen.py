@@ -44,23 +44,23 @@ class Nest:
         variable, step = index_var(name, 0, 99), draw.choice([1, 1, 2, 3, 16])
         start = draw.choice([index(0), index(5), index_var("item", 0, 3)])
         stop = draw.choice([index(8), index_var("item", 0, 3) + 7])
-        also = " && !*stop" if (is_stoppable := draw.random() < 0.3) else ""
+        also = " && !tj_stopped(stop, 7)" if (operations := draw.choice([0, 0, 7])) else ""
         by = f"++{name}" if step == 1 else f"{name} += {step}"
         head = f"for ({self.index_type} {name} = {start}; {name} < {stop}{also}; {by}) {{"
         self.line(level, head, origin)
         body = self.body(depth - 1, level + 1)
         self.line(level, "}", origin)
-        return For(variable, start, stop, body, step, is_stoppable, origin=origin)
+        return For(variable, start, stop, body, step, operations, origin=origin)
 
     def made_while(self, depth, level, origin):
-        holds, stops = self.draw.choice([MORE, LESS]), self.draw.random() < 0.4
+        holds, operations = self.draw.choice([MORE, LESS]), self.draw.choice([0, 9])
         self.line(level, "for (;;) {", origin)
         head = self.body(depth - 1, level + 1, 2)
-        also = " || *stop" if stops else ""
+        also = " || tj_stopped(stop, 9)" if operations else ""
         self.line(level + 1, f"if (!{holds.name}{also}) break;", origin)
         body = self.body(depth - 1, level + 1)
         self.line(level, "}", origin)
-        return While(head, holds, body, stops, origin=origin)
+        return While(head, holds, body, operations, origin=origin)
 
     def made_if(self, depth, level, origin):
         condition, text = self.draw.choice(

@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax.compile.codegen.c_operations import converted_text, operation_text
 from tinyjax.compile.codegen.c_text import atom_text, repeated_text, storage_type, type_text
-from tinyjax.compile.codegen.helpers import Calls, interleave_helper, vector_access
+from tinyjax.compile.codegen.helpers import Calls, interleave_helper, stopped_text, vector_access
 from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
@@ -170,20 +170,19 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
 
 def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterator[Line]:
     """A statement around others. The lines of these are indented by two spaces and keep their origins; those
-    around them have the statement's own, and the type of a loop's variable is `scope.index`. A loop that
-    `is_stoppable` also ends once `*stop` (`ir.STOP`) is set: `i < n && !*stop`, and `!more || *stop`."""
+    around them have the statement's own, and the type of a loop's variable is `scope.index`."""
     origin = statement.origin
     match statement:
-        case ir.For(variable, start, stop, body, step):
+        case ir.For(variable, start, stop, body, step, each):
             advance = f"++{variable}" if step == 1 else f"{variable} += {step}"
-            also = f" && !*{ir.STOP}" if statement.is_stoppable else ""
+            also = f" && !{stopped_text(each, scope.calls)}" if each else ""
             head = f"{scope.index} {variable} = {start}; {variable} < {stop}{also}; {advance}"
             yield f"for ({head}) {{", origin
             yield from lines_of(body, scope, "  ")
-        case ir.While(head, holds, body):
+        case ir.While(head, holds, body, each):
             yield "for (;;) {", origin
             yield from lines_of(head, scope, "  ")
-            also = f" || *{ir.STOP}" if statement.is_stoppable else ""
+            also = f" || {stopped_text(each, scope.calls)}" if each else ""
             yield f"  if (!{atom_text(holds)}{also}) break;", origin
             yield from lines_of(body, scope, "  ")
         case ir.If(condition, body, otherwise):

@@ -15,6 +15,7 @@ from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, wid
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
+    STOP,
     Argument,
     Buffer,
     Load,
@@ -237,6 +238,25 @@ def vector_access(access: Load | Store, calls: Calls, *value: str) -> str:
             kind = "stream"
         helper = memory_helper(kind if access.end is None else f"{kind}_part", t, width)
     return calls.call(helper, *value, f"{memory.name} + {access.index}", *part)
+
+
+# ---- loops that can be stopped ----
+
+STOPPED = Helper(
+    "tj_stopped",
+    """\
+int tj_stopped(__global volatile int *stop, int operations) {
+  int left = *stop;
+  if (left > 0) *stop = left = left > operations ? left - operations : -1;
+  return left < 0;
+}
+""",
+)
+
+
+def stopped_text(operations: int, calls: Calls) -> str:
+    """Whether a loop must end before its next iteration, of so many operations: see STOP in kernel_ir.py."""
+    return calls.call(STOPPED, STOP, str(operations))
 
 
 # ---- operations that C has no vector form of ----

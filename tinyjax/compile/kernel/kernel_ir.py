@@ -204,7 +204,7 @@ class For(HasOrigin):
     stop: Index
     body: list[Any]
     step: int = 1
-    is_stoppable: bool = False  # by the host: see STOP
+    operations: int = 0  # of an iteration, if the loop can be stopped: see STOP
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class While(HasOrigin):
     head: list[Any]
     holds: Scalar
     body: list[Any]
-    is_stoppable: bool = False
+    operations: int = 0  # as those of For
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,9 @@ def inner_bodies(statement: Statement) -> list[list[Statement]]:
     return [getattr(statement, name) for name in BODIES.get(type(statement), ())]
 
 
-# The scratch buffer of kernels that may run long: loops that are stoppable end when it is not 0.
+# The scratch buffer of kernels that may run long: an int32 that is negative if their loops must end now.
+# If it is positive, that many operations may run: each iteration takes off its own, and the last makes it
+# negative. If it is 0, any number may.
 STOP = "stop"
 
 
@@ -297,7 +299,7 @@ def group_indices(kernel: Kernel) -> tuple[Index, Index]:
 
 
 def _unless_stopped(loop: For | While) -> str:
-    return ", unless stopped" if loop.is_stoppable else ""
+    return ", unless stopped" if loop.operations else ""
 
 
 def _lines(body: Sequence[Statement], indent: str) -> Iterator[str]:

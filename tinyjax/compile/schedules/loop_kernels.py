@@ -302,7 +302,7 @@ def _elements_schedule(nest: LoopKernel, found: Loop | Branches, target: Target)
         one = work // nest.examples
         # The few work-items of a CPU wait for each other; those of a GPU run at once.
         times = chunks if target.width > 1 else math.ceil(chunks / items)
-        _make_stoppable(chooser, nest, found, (one + ITERATION_WORK) * times)
+        _make_stoppable(chooser, nest, found, one + ITERATION_WORK, times)
     return chooser
 
 
@@ -391,12 +391,15 @@ def _fuse_contiguous(chooser: Chooser, main: str) -> None:
 # ---- both ----
 
 
-def _make_stoppable(chooser: Chooser, nest: LoopKernel, loop: Loop, operations: int) -> None:
-    """Lets the host stop a loop that may run long; `operations` are those of an iteration."""
+def _make_stoppable(
+    chooser: Chooser, nest: LoopKernel, loop: Loop, operations: int, times: int = 1
+) -> None:
+    """Lets the host stop a loop that may run long: `times` one after the other, with about so many
+    `operations` in an iteration."""
     eqns = [eqn for body in loop.bodies.values() for eqn in body.jaxpr.eqns]
     has_inner = any(map(has_unknown_length, eqns))
-    if loop.length is None or has_inner or loop.length * operations > LAUNCH_WORK:
+    if loop.length is None or has_inner or loop.length * operations * times > LAUNCH_WORK:
         why = "it may run long, and a user may not want to wait for its end"
         # A loop whose body is hoisted may be in vectors: what runs long is then a while before it, if any.
         axis = nest.axis if find_loop(chooser.kernel, nest.axis) else ""
-        chooser.apply_if_possible(Stoppable(axis, why=why))
+        chooser.apply_if_possible(Stoppable(axis, operations, why=why))

@@ -1,7 +1,7 @@
 """Stoppable: a kernel whose loop may run long reads a flag in memory before each of its iterations.
 
-A kernel that runs can't be interrupted from outside. The host sets the flag, which is 0 otherwise, and the
-loop ends: see runtime/loops.py. The kernel's results are then discarded.
+A kernel that runs can't be interrupted from outside. The host sets the flag, or its operations are used up
+(see STOP in kernel_ir.py), and the loop ends: see runtime/loops.py. The kernel's results are then discarded.
 
     while:                          while, unless stopped:
       ...                             ...
@@ -20,17 +20,19 @@ from tinyjax.compile.schedules.directive import LoopDirective, axis_of
 
 @dataclass(frozen=True)
 class Stoppable(LoopDirective):
-    """The loop over `axis`, or the outermost while if that is empty, and all whiles within."""
+    """The loop over `axis`, or the outermost while if that is empty, and all whiles within. An iteration
+    takes about this many `operations`."""
 
+    operations: int
     may_be_while = True
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For | ir.While) -> str:
-        return "it is stoppable already" if loop.is_stoppable else ""
+        return "it is stoppable already" if loop.operations else ""
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         def change(s: ir.Statement) -> list[ir.Statement]:
             if isinstance(s, ir.While) or isinstance(s, ir.For) and axis_of(s) == self.axis:
-                return [replace(s, is_stoppable=True)]
+                return [replace(s, operations=self.operations)]
             return [s]
 
         stop = ir.Buffer(ir.STOP, np.dtype("int32"), 1, "scratch")

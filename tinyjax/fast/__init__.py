@@ -19,3 +19,4 @@ SHORTCUTS = {
 shortcut_modules.update(SHORTCUTS)
 if config.tinyjax_fast:
     from tinyjax.fast import freed_memory as freed_memory
+    from tinyjax.fast import short_axes as short_axes

@@ -41,11 +41,13 @@ from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.target import CPU
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval, to_numpy
-from tinyjax.core.bind import EvalTrace, Primitive, context, impl_rules, set_current_trace
+from tinyjax.core.bind import impl_rules
 from tinyjax.core.compile_log import compiling_logger, log_level
 from tinyjax.core.config import config
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr, has_effects
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, has_effects
+from tinyjax.core.quiet import run_quietly
 from tinyjax.core.shortcuts import shortcut_for
+from tinyjax.fast.numpy_evaluation import Evaluation, OutOfTime
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.numpy_queue import is_listened
 from tinyjax.transform.jit.primitive import build
@@ -180,13 +182,12 @@ class BackgroundBuild:
             for number in donated:
                 check_donated(number, args)
         simplified = simplify(self.closed)
-        # Without their devices: arrays that a program closes over are moved to its device.
-        consts, values = (list(map(_put_nowhere, xs)) for xs in (simplified.consts, args))
-        trace = TimedTrace() if is_unbounded(simplified.jaxpr) else context.trace
-        with set_current_trace(trace):
-            outs = eval_jaxpr(simplified.jaxpr, consts, *values)
+        is_timed = is_unbounded(simplified.jaxpr)
+        evaluation = Evaluation(time.monotonic() + UNBOUNDED_SECONDS if is_timed else math.inf)
+        values = [to_numpy(x, get_aval(x)) for x in args]
+        outs = run_quietly(evaluation.function(simplified), *values)
         results = [
-            ArrayImpl(np.array(to_numpy(out, aval)), aval, None, self.device)
+            ArrayImpl(np.array(out, aval.dtype), aval, None, self.device)
             for out, aval in zip(outs, self.closed.out_avals)
         ]
         for number in donated:
@@ -227,22 +228,6 @@ class BackgroundBuild:
                 said,
             )
         self.done.set()
-
-
-class OutOfTime(BaseException):
-    """Ends an evaluation; no Exception, which a callback within might catch."""
-
-
-class TimedTrace(EvalTrace):
-    """Evaluates for UNBOUNDED_SECONDS; then the next equation raises OutOfTime."""
-
-    def __init__(self) -> None:
-        self.end = time.monotonic() + UNBOUNDED_SECONDS
-
-    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        if time.monotonic() > self.end:
-            raise OutOfTime
-        return super().process_primitive(primitive, args, params)
 
 
 # ---- the thread ----
@@ -300,8 +285,3 @@ if hasattr(os, "fork"):  # Windows has none
         after_in_parent=lambda: build_thread.at_work.release(),
         after_in_child=lambda: build_thread.restart(),
     )
-
-
-def _put_nowhere(x: Any) -> ArrayImpl:
-    aval = get_aval(x)
-    return ArrayImpl(to_numpy(x, aval), aval.update(extra=None))

@@ -1,6 +1,6 @@
 """Evaluate a program on NumPy arrays, without what `bind` does for each equation.
 
-It saves: 200 steps of a Kalman filter take 0.15 s instead of 0.31.
+It saves: 200 steps of a Kalman filter take 0.13 s instead of 0.31.
 
 Eager evaluation checks the operands' types at each equation and makes an Array of each result. A traced
 program has been checked, and so only the impl rules run here, on the arrays themselves. Eager evaluation runs

@@ -11,6 +11,7 @@ SECTIONS = (
     "speed",
     "streaming",
     "gpu",
+    "load",
     "first_result",
     "growth",
     "graph_network",

@@ -55,3 +55,13 @@ def test_reasons_are_of_workloads(compare):
     names = [workload.name for workload in workloads.WORKLOADS]
     for key in sys.modules["reasons"].REASONS:
         assert any(name.startswith(key) for name in names), key
+
+
+# ---- beside another process ----
+
+
+def test_a_slowdown_beyond_the_bound_is_marked(compare):
+    load = importlib.import_module("load")
+    table = load.load_table([0, 1], [[1.0, 2.0, 1.5, 1.9], [1.0, 2.0, 1.5, 2.1]])
+    assert [line.endswith("|  |") for line in table.splitlines()[2:]] == [True, False]
+    assert table.endswith("| 1000.0000 | 2000.0000 | 1.50 | 2.10 | 1.40 |")

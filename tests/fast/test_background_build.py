@@ -101,8 +101,26 @@ def seconds_of(f, *args) -> float:
     return numpy_seconds(simplify(jax.make_jaxpr(f)(*args)).jaxpr)
 
 
-def test_a_loop_of_unknown_length_waits_for_its_kernel():
-    f = jax.jit(lambda x: lax.while_loop(lambda x: x < 10, lambda x: x + 1, x))
+def count_to(last):
+    return lambda x: lax.while_loop(lambda x: x < last, lambda x: x + 1, x)
+
+
+def test_numpy_tries_a_loop_of_unknown_length():
+    f = jax.jit(count_to(10))
+    with build_thread.at_work:
+        assert f(0) == 10
+        assert build_of(f, 0).executable is None
+
+
+def test_a_loop_that_takes_too_long_begins_anew_when_its_kernel_is_built(monkeypatch):
+    monkeypatch.setattr(background_build, "UNBOUNDED_SECONDS", 1e-3)
+    f = jax.jit(count_to(10**7))  # 10 s in NumPy
+    assert f(0) == 10**7
+    assert build_of(f, 0).executable is not None
+
+
+def test_a_loop_of_unknown_length_waits_where_effects_would_happen_again():
+    f = jax.jit(lambda x: jax.debug.callback(lambda x: None, x) or count_to(10)(x))
     assert f(0) == 10
     assert isinstance(build_of(f, 0), executable.Executable)
 

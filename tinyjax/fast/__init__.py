@@ -14,8 +14,9 @@ SHORTCUTS = {
     "tinyjax.compile.launches.launches_of": "tinyjax.fast.launch_fusion",
     "tinyjax.lax.control_flow.scan.run_eagerly": "tinyjax.fast.long_loops",
     "tinyjax.lax.selection.choose": "tinyjax.fast.blended_bits",
-    "tinyjax.lax.scattering.combine_at": "tinyjax.fast.row_sums",
+    "tinyjax.lax.scattering.combine_at": "tinyjax.fast.flat_updates",
 }
 shortcut_modules.update(SHORTCUTS)
 if config.tinyjax_fast:
     from tinyjax.fast import freed_memory as freed_memory
+    from tinyjax.fast import short_axes as short_axes

@@ -8,6 +8,7 @@ A driver takes a second to build kernels for a computation that NumPy does in a 
 whole jaxpr eagerly. Results are the same up to rounding: a function of a float32 differs by at most four
 units in the last place, and sums are added in another order, which was 1e-6 of the result for thousands of
 numbers. Programs that take long in NumPy wait for their kernels instead, and so does `lower().compile()`.
+A program with a `while_loop` is evaluated for a tenth of a second, and waits if that was too short.
 
 `config.update("tinyjax_background_build", False)` turns it off, and no other shortcut: every call then waits
 for its kernels. Use it when the first call must already have the compiled program's timing or bits.
@@ -19,6 +20,7 @@ import atexit
 import math
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
@@ -29,7 +31,12 @@ import numpy as np
 
 from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
-from tinyjax.compile.passes.loops import Branches, control_flow, is_control_flow
+from tinyjax.compile.passes.loops import (
+    Branches,
+    control_flow,
+    has_unknown_length,
+    is_control_flow,
+)
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.target import CPU
 from tinyjax.core.array import ArrayImpl
@@ -37,8 +44,10 @@ from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import impl_rules
 from tinyjax.core.compile_log import compiling_logger, log_level
 from tinyjax.core.config import config
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, has_effects
+from tinyjax.core.quiet import run_quietly
 from tinyjax.core.shortcuts import shortcut_for
+from tinyjax.fast.numpy_evaluation import Evaluation, OutOfTime
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.numpy_queue import is_listened
 from tinyjax.transform.jit.primitive import build
@@ -50,6 +59,7 @@ if TYPE_CHECKING:
 
 # NumPy computes only programs that take less than this, by the estimate below: a build takes longer.
 MAX_NUMPY_SECONDS = 0.5
+UNBOUNDED_SECONDS = 0.1  # it tries for so long where the number of iterations is unknown
 SECONDS_PER_EQUATION = 1e-5
 SECONDS_PER_ELEMENT = 5e-9  # of operands and results
 SECONDS_PER_BYTE = 0.4e-9  # where elements are only moved, or computed by a few operations
@@ -57,7 +67,8 @@ SECONDS_PER_FLOP = 0.5e-10  # of a matrix product: other arithmetic is cheap bes
 
 
 def numpy_seconds(jaxpr: Jaxpr) -> float:
-    """A high estimate of NumPy's time for a simplified jaxpr; infinite if unknown."""
+    """A high estimate of NumPy's time for a simplified jaxpr, in which a loop of unknown length has one
+    iteration; infinite if unknown."""
     return sum(_eqn_seconds(eqn) for eqn in jaxpr.eqns)
 
 
@@ -74,12 +85,24 @@ def _eqn_seconds(eqn: JaxprEqn) -> float:
         of_bodies = [numpy_seconds(body.jaxpr) for body in found.bodies.values()]
         if isinstance(found, Branches):
             return max(of_bodies)
-        return math.inf if found.length is None else found.length * sum(of_bodies)
+        return (1 if found.length is None else found.length) * sum(of_bodies)
     cost = eqn_cost(eqn)
     if cost.lane_work == 0 and isinstance(lowering_of(eqn, CPU), Elementwise | IndexMap):
         return SECONDS_PER_EQUATION + SECONDS_PER_BYTE * cost.bytes
     elements = sum(v.aval.size for v in [*eqn.invars, *eqn.outvars])
     return SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements + SECONDS_PER_FLOP * cost.flops
+
+
+def is_unbounded(jaxpr: Jaxpr) -> bool:
+    """Whether a program may run for any time."""
+    return any(map(has_unknown_length, jaxpr.eqns))
+
+
+def may_answer(jaxpr: Jaxpr) -> bool:
+    """Whether NumPy is fast enough for a program, or may try: then the program must have no effects."""
+    if is_unbounded(jaxpr):
+        return numpy_seconds(jaxpr) < UNBOUNDED_SECONDS and not any(map(has_effects, jaxpr.eqns))
+    return numpy_seconds(jaxpr) < MAX_NUMPY_SECONDS
 
 
 def must_wait() -> bool:
@@ -99,7 +122,7 @@ def build_in_background(
     Raises what compile_jaxpr does, if the call has to wait for it."""
     if must_wait() or device.cl_device is None:
         return plain(closed, device, name, donated)
-    if numpy_seconds(simplify(closed).jaxpr) > MAX_NUMPY_SECONDS:
+    if not may_answer(simplify(closed).jaxpr):
         return plain(closed, device, name, donated)
     compiling_logger.log(log_level(), "NumPy answers jit(%s) until its kernels are built", name)
     return BackgroundBuild(closed, device, name, donated)
@@ -132,14 +155,17 @@ class BackgroundBuild:
         """The results, from the compiled program if it is ready."""
         if self.executable is None and (must_wait() or self.is_in_a_fork()):
             self.wait()
-        if self.executable is not None:
-            return self.executable(args)
+        if self.executable is None and self.error is None:
+            try:
+                return self.evaluate(args)
+            except OutOfTime:
+                self.wait()
+            finally:
+                self.begin()  # only now: the first evaluation gets all cores
         if self.error is not None:
             raise self.error.with_traceback(self.failed_at)  # not also from the calls before
-        try:
-            return self.evaluate(args)
-        finally:
-            self.begin()  # only now: the first evaluation gets all cores
+        assert self.executable is not None
+        return self.executable(args)
 
     def begin(self) -> None:
         """Queues it for the build thread, unless it is queued already."""
@@ -156,11 +182,12 @@ class BackgroundBuild:
             for number in donated:
                 check_donated(number, args)
         simplified = simplify(self.closed)
-        # Without their devices: arrays that a program closes over are moved to its device.
-        consts, values = (list(map(_put_nowhere, xs)) for xs in (simplified.consts, args))
-        outs = eval_jaxpr(simplified.jaxpr, consts, *values)
+        is_timed = is_unbounded(simplified.jaxpr)
+        evaluation = Evaluation(time.monotonic() + UNBOUNDED_SECONDS if is_timed else math.inf)
+        values = [to_numpy(x, get_aval(x)) for x in args]
+        outs = run_quietly(evaluation.function(simplified), *values)
         results = [
-            ArrayImpl(np.array(to_numpy(out, aval)), aval, None, self.device)
+            ArrayImpl(np.array(out, aval.dtype), aval, None, self.device)
             for out, aval in zip(outs, self.closed.out_avals)
         ]
         for number in donated:
@@ -258,8 +285,3 @@ if hasattr(os, "fork"):  # Windows has none
         after_in_parent=lambda: build_thread.at_work.release(),
         after_in_child=lambda: build_thread.restart(),
     )
-
-
-def _put_nowhere(x: Any) -> ArrayImpl:
-    aval = get_aval(x)
-    return ArrayImpl(to_numpy(x, aval), aval.update(extra=None))

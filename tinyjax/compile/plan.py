@@ -18,7 +18,7 @@ from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.rules import OnHost, lowering_of, rewrites_for_steps
 from tinyjax.compile.passes.cse import cse_key
-from tinyjax.compile.passes.loops import bodies_of, is_control_flow
+from tinyjax.compile.passes.loops import Loop, bodies_of, control_flow, is_control_flow
 from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import give_name, run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
@@ -160,15 +160,14 @@ def make_plan(closed: ClosedJaxpr, target: Target | None) -> Plan:
         return Plan(
             closed, [host_group(e, "there is no OpenCL device") for e in closed.eqns], names
         )
-    return _Planner(target).plan(closed, names, "k")
+    return _Planner(target, {}).plan(closed, names, "k")
 
 
 class _Planner:
     """Makes a plan and the plans of its bodies; equal groups share one kernel."""
 
-    def __init__(self, target: Target):
-        self.target = target
-        self.shared: dict[Hashable, Kernel] = {}  # by what it computes
+    def __init__(self, target: Target, shared: dict[Hashable, Kernel]):
+        self.target, self.shared = target, shared  # kernels by what they compute
 
     def plan(self, closed: ClosedJaxpr, names: dict[Var, str], prefix: str) -> Plan:
         """`prefix` begins the kernels' names, so that no two of a program are alike."""
@@ -228,8 +227,10 @@ class _Planner:
             group.eqns = [rewrites_for_steps[group.eqn.primitive](group.eqn)]
             for body in bodies_of(group.eqn).values():  # new variables in them get names
                 plan.names = all_names(body.jaxpr) | plan.names
+        in_loop = self.target.in_loop or isinstance(control_flow(group.eqn), Loop)
+        planner = _Planner(replace(self.target, in_loop=in_loop), self.shared)
         plan.bodies[number] = {
-            label: self.plan(body, plan.names, f"{prefix}{label.replace(' ', '')}_")
+            label: planner.plan(body, plan.names, f"{prefix}{label.replace(' ', '')}_")
             for label, body in bodies_of(group.eqn).items()
         }
 

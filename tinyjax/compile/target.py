@@ -19,7 +19,8 @@ class Target:
     one work-item, which the C compiler turns into vector registers. `width`: elements of a
     vector, where they are of 32 bits or less. `group`: work-items that work together through local memory,
     in which case the reductions' numbers are those of groups; 1 where it is no faster than other memory.
-    `rows`: vectors of a product's sums that fill the registers, with one to multiply with."""
+    `rows`: vectors of a product's sums that fill the registers, with one to multiply with. `in_loop`: kernels
+    run in each iteration of a loop, which the host would have to run if it had a step in it."""
 
     name: str
     max_items: int
@@ -31,6 +32,7 @@ class Target:
     width: int = 1
     group: int = 1
     rows: int = 6  # 16 registers of 32 bytes
+    in_loop: bool = False
 
 
 # A CPU core runs one work-item at a time, and vectorises its loop: few items with long loops. PoCL hands them

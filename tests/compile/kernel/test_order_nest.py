@@ -98,6 +98,16 @@ def test_rows_alone_and_several_keys_are_host_steps():
         np.testing.assert_array_equal(jax.jit(sort)(X[0, :, 0]), sort(X[0, :, 0]))
 
 
+def test_a_loop_of_several_kernels_sorts_in_one_of_them():
+    def f(x):
+        return lax.fori_loop(0, 2, lambda i, x: jnp.sort(x @ x.T / 64), x)
+
+    x = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
+    text = jax.jit(f).lower(x).as_text("schedule")
+    assert "steps, not one kernel" in text and ": host" not in text
+    np.testing.assert_allclose(jax.jit(f)(x), f(x), rtol=1e-5, atol=1e-5)
+
+
 def test_many_of_the_greatest_elements_are_a_host_step():
     text = jax.jit(lambda x: lax.top_k(x, 65)).lower(jnp.zeros(100)).as_text("schedule")
     assert ": host" in text

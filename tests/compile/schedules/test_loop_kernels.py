@@ -460,3 +460,22 @@ def test_a_sum_of_functions_of_products_is_in_vectors():
     x, w = floats(100, 12), floats(12)
     assert ":f32 x4 = log1p" in str(loop_of(f, x, w))
     np.testing.assert_allclose(jax.jit(f)(x, w), f(x, w), rtol=1e-5)
+
+
+def in_three_steps(step, *args):
+    """How many sums of the loop's body advance together."""
+    f = lambda c, *consts: lax.fori_loop(0, 3, lambda i, c: step(c, *consts), c)  # noqa: E731
+    agree(f, *args, rtol=1e-5)
+    return str(loop_of(f, *args).schedule).count("Reorder(")
+
+
+def test_rows_advance_together_even_if_each_first_reads_its_maximum():
+    def step(c, w):
+        return jax.nn.logsumexp(c + w, 1)
+
+    assert in_three_steps(step, floats(20), floats(20, 20)) == 2
+
+
+@pytest.mark.parametrize("shape", [(4, 64), (12, 32)])
+def test_long_rows_of_neighbours_have_lanes_of_their_own(shape):
+    assert in_three_steps(jax.nn.softmax, floats(*shape)) == 0

@@ -115,3 +115,16 @@ def test_two_iterations_are_not_written_twice_if_they_are_long(operations, is_cu
         return y
 
     assert ("Partition('i1')" in schedule(padded, (1, 40))) == is_cut
+
+
+def test_short_rows_that_data_chooses_are_gathered_in_lanes():
+    def f(x, rows):
+        distance = x[rows] - x[0]
+        return distance, (distance**2).sum(-1)
+
+    x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    rows = np.random.default_rng(1).integers(0, 50, 99).astype(np.int32)
+    lowered = jax.jit(f).lower(x, rows)
+    assert "Vectorize('i1', 16, gather=True, overlap=True)" in lowered.as_text("schedule of k0")
+    for found, wanted in zip(lowered.compile()(x, rows), f(x, rows)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)

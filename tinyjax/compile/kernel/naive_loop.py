@@ -60,7 +60,9 @@ class LoopKernel:
 
 def for_one_item(target: Target) -> Target:
     """The target of a work-item that runs a body alone."""
-    return replace(target, name="work-item", accumulators=1, group=1, reduction_grain=2**62)
+    return replace(
+        target, name="work-item", accumulators=1, group=1, reduction_grain=2**62, in_loop=True
+    )
 
 
 def naive_loop(

@@ -97,9 +97,9 @@ class Chooser(ScheduleBuilder):
     ) -> Vectorize | None:
         """Vectors along the axis if possible: of neighbours in memory, or strided ones if all are whole. The
         last one may `overlap` if there are enough elements; `of_rows`, which are shorter than a vector, the
-        lanes are neighbouring rows.
+        lanes are neighbouring rows, and gather what data or divisions scatter.
         """
-        size, stride, width = self.size(axis), self._largest_stride(axis), self.width
+        size, stride, width = self.size(axis), self._largest_stride(axis, of_rows), self.width
         gather = stride > 1 and (overlap or size % width == 0) or of_rows
         if width == 1 or (overlap and size < width) or (of_rows and not stride):
             return None
@@ -109,12 +109,13 @@ class Chooser(ScheduleBuilder):
         vectors = Vectorize(axis, width, gather=gather, overlap=overlap, why=why)
         return vectors if self.is_possible(vectors) else None
 
-    def _largest_stride(self, axis: str) -> int:
-        """The largest stride of accesses along the loop; 0 if vectors don't support it or it varies."""
+    def _largest_stride(self, axis: str, may_vary: bool) -> int:
+        """The largest stride of accesses along the loop; 0 if vectors don't support it, or one varies."""
         inside = every_statement(loop_over(self.kernel, axis).body)
         strides = [s.index.stride(axis) for s in inside if isinstance(s, Load | Store)]
-        is_even = all(stride is not None and 0 <= stride <= MAX_STRIDE for stride in strides)
-        return max([stride or 0 for stride in strides], default=0) if is_even else 0
+        known = [0, *(stride for stride in strides if stride is not None)]
+        is_even = min(known) >= 0 and max(known) <= MAX_STRIDE
+        return max(known) if is_even and (may_vary or None not in strides) else 0
 
     def vectorize(self, wanted: Vectorize, splits_one: bool = False) -> str:
         """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds

@@ -17,12 +17,20 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
 from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.example_axes import batches
-from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, Kernel, KernelError, Load
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    For,
+    KernelError,
+    Load,
+    PrivateArray,
+)
 from tinyjax.compile.kernel.naive_loop import LoopKernel, example_nest, naive_loop
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
@@ -348,7 +356,8 @@ def _sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Targe
 
 def _advance_together(chooser: Chooser, loop: For, main: str) -> None:
     """If the loop is a sum, all elements of an array advance together: each takes its next term in turn, so
-    that terms are read in memory order.
+    that terms are read in memory order. A long sum of neighbours has lanes of its own if there are few
+    elements, or if these read private arrays far apart.
     """
     axis = axis_of(loop)
     *outer, _ = [s for _, s in path_to(chooser.kernel.body, axis)]
@@ -356,13 +365,18 @@ def _advance_together(chooser: Chooser, loop: For, main: str) -> None:
         return
     if not isinstance(outer[-1], For) or (around := axis_of(outer[-1])) == main:
         return
+    is_long = chooser.size(axis) >= chooser.width > 1
+    if is_long and not _reads_apart(loop, axis, Buffer | PrivateArray):
+        few = chooser.size(around) < chooser.width // 2
+        if few or _reads_apart(loop, around, PrivateArray):
+            return
     why = "all elements of a product advance together"
     if not chooser.apply_if_possible(Reorder(axis, (around,), in_memory=True, why=why)):
         return
     if loops_of(loop_over(chooser.kernel, around).body):
         return
     pack = Hoist(main, (axis, around), why="neighbours are then neighbours in memory")
-    if chooser.width > 1 and _reads_apart(chooser.kernel, around):
+    if chooser.width > 1 and _reads_apart(loop_over(chooser.kernel, around), around, Buffer):
         chooser.apply_if_possible(pack)
     if chooser.size(axis) > 1:
         count, why = (
@@ -372,10 +386,10 @@ def _advance_together(chooser: Chooser, loop: For, main: str) -> None:
         chooser.apply_if_possible(UnrollAndJam(axis, count, why=why))
 
 
-def _reads_apart(kernel: Kernel, axis: str) -> bool:
-    """Whether neighbouring iterations read input elements that are not neighbours in memory."""
-    loads = (s for s in loop_over(kernel, axis).body if isinstance(s, Load))
-    return any(s.index.stride(axis) not in (0, 1) for s in loads if isinstance(s.memory, Buffer))
+def _reads_apart(loop: For, axis: str, memory: Any) -> bool:
+    """Whether neighbouring iterations along the axis read elements that are not neighbours in memory."""
+    loads = (s for s in loop.body if isinstance(s, Load) and isinstance(s.memory, memory))
+    return any(s.index.stride(axis) not in (0, 1) for s in loads)
 
 
 def _fuse_contiguous(chooser: Chooser, main: str) -> None:

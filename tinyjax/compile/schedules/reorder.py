@@ -86,10 +86,6 @@ class Reorder(Directive):
             return ""
         if names_in([loop.start, loop.stop]) & set(self.around):
             return f"{self.inner} runs from {loop.start} to {loop.stop}, which a loop around it decides"
-        body = around[-1].body
-        first, _ = _parted(body[: body.index(loop)], loop)
-        if self.in_memory and not all(isinstance(s, ir.Allocate) for s in first):
-            return f"more than accumulators are made before the loop over {self.inner}"
         return ""
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
@@ -100,9 +96,11 @@ class Reorder(Directive):
             made, nests = _distributed(nest, [body[: number + 1], body[number + 1 :]], 0, fresh)
         else:
             first, waiting = _parted(body[:number], loop)
-            parts = [first, loop.body, [*waiting, *body[number + 1 :]]]
-            made, nests = _distributed(nest, parts, 1, fresh, self.in_memory)
-            nests[1] = [replace(loop, body=nests[1])]
+            arrays = [s for s in first if isinstance(s, ir.Allocate)]
+            others = [s for s in first if not isinstance(s, ir.Allocate)]
+            parts = [arrays, others, loop.body, [*waiting, *body[number + 1 :]]]
+            made, nests = _distributed(nest, parts, 2, fresh, self.in_memory)
+            nests[2] = [replace(loop, body=nests[2])]
         new = [*made, *itertools.chain(*nests)]
         return with_loop(kernel, axis_of(nest[0]), lambda _: new)
 

@@ -2,7 +2,7 @@ import re
 
 import numpy as np
 import pytest
-from loop_kernels import agree, assert_close, floats, loop_of, plan_of
+from loop_kernels import agree, assert_close, floats, interpreted, loop_of, plan_of
 
 import tinyjax as jax
 from tinyjax import lax
@@ -460,3 +460,13 @@ def test_a_sum_of_functions_of_products_is_in_vectors():
     x, w = floats(100, 12), floats(12)
     assert ":f32 x4 = log1p" in str(loop_of(f, x, w))
     np.testing.assert_allclose(jax.jit(f)(x, w), f(x, w), rtol=1e-5)
+
+
+def test_the_iterations_of_a_scan_without_a_carry_are_shared_out_among_work_items():
+    def volumes(a):
+        return lax.map(lambda a: jnp.linalg.det(a @ a + jnp.eye(20)), a)
+
+    a = floats(30, 20, 20) / 10
+    assert loop_of(volumes, a).items > 1
+    assert_close(interpreted(volumes, a), volumes(a), 1e-5)
+    assert_close([jax.jit(volumes)(a)], volumes(a), 1e-5)

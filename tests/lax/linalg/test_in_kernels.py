@@ -108,6 +108,23 @@ def test_qr_of_columns_that_need_no_reflection_and_of_large_numbers():
     assert np.isfinite(r).all()
 
 
+@pytest.mark.parametrize("shape", [(1, 2), (2, 1), (9, 3), (20, 6, 1), (2, 3, 5, 2)])
+def test_tridiagonal_systems_with_exchanged_rows(shape):
+    agree(
+        linalg.tridiagonal_solve, *(floats(*shape[:-1], seed=n) for n in range(3)), floats(*shape)
+    )
+
+
+def test_tridiagonal_systems_that_are_singular_or_have_zeros_nan_and_inf():
+    dl, d, du, b = np.ones((4, 9, 6), np.float32) + floats(4, 9, 6) / 4
+    d += 2
+    d[1, 2] = dl[1, 3] = 0  # a zero column
+    d[2, 5] = dl[2, 5] = 0  # found at the end
+    d[3, 2] = dl[4, 3] = 0  # not singular
+    d[5, 2], d[6, 2], du[7, 2], dl[8, 2] = np.nan, np.inf, np.inf, np.nan
+    agree(linalg.tridiagonal_solve, dl, d, du, b[..., None])
+
+
 def test_a_zero_on_the_diagonal_divides():
     a, b = np.diag(np.float32([1, 0, 2])), np.ones((3, 1), np.float32)
     solved = jax.jit(lambda a, b: linalg.triangular_solve(a, b, left_side=True, lower=True))(a, b)

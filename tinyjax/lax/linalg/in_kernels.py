@@ -30,7 +30,8 @@ from tinyjax.lax.linalg.cholesky import cholesky_p
 from tinyjax.lax.linalg.lu import lu_p
 from tinyjax.lax.linalg.qr import qr_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
-from tinyjax.transform.batching import vmap
+from tinyjax.lax.linalg.tridiagonal import tridiagonal_solve_p
+from tinyjax.transform.batching import moveaxis, vmap
 
 MAX_SIZE_IN_LANES = 16  # most rows and columns of a matrix in a lane of vectors
 MAX_BYTES = 2**14  # of a matrix that a kernel decomposes
@@ -238,6 +239,41 @@ def triangular_solve(
     return [x if left_side else matrices.matrix_transpose(x)]
 
 
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, **_: Any) -> list[Any]:
+    """Gaussian elimination with partial pivoting, one row after the other, as LAPACK's gtsv: where two rows
+    are exchanged, the upper one gets a second side diagonal. NaN for a zero on the diagonal."""
+    axis, columns = d.ndim - 1, [lax.expand_dims(x, (-1,)) for x in (dl, d, du)]
+    dl, d, du, b = (moveaxis(x, axis, 0) for x in (*columns, b))
+    if len(d) == 1:
+        return [moveaxis(b / d, 0, axis)]
+    du = _where(lax.broadcasted_iota(np.int32, du.shape, 0) == len(du) - 1, 0.0, du)
+
+    def eliminate(carry: Any, row: Any) -> Any:
+        (d, du, b, has_failed), (below, d_next, du_next, b_next) = carry, row
+        stays, is_done = lax.abs(d) >= lax.abs(below), below == 0
+        factor = _where(stays, below, d) / _where(stays, d, below)
+        upper = _where(stays, d, below), _where(stays, du, d_next), _where(stays, 0.0, du_next)
+        rest = _where(is_done, d_next, _where(stays, d_next - factor * du, du - factor * d_next))
+        side = _where(stays, du_next, -factor * du_next)
+        right = _where(stays, b_next - factor * b, b - factor * b_next)
+        right = _where(is_done, b_next, right)
+        has_failed = has_failed | (is_done & (d == 0))
+        return (rest, side, right, has_failed), (*upper, _where(stays, b, b_next))
+
+    def substitute(carry: Any, row: Any) -> Any:
+        (x1, x2), (d, du, du2, b) = carry, row
+        x = (b - du * x1 - du2 * x2) / d
+        return (x, x1), x
+
+    first = d[0], du[0], b[0], lax.full_like(d[0], False, bool)
+    carry, upper = scan(eliminate, first, (dl[1:], d[1:], du[1:], b[1:]))
+    d, _, b, has_failed = carry
+    last = b / d
+    _, x = scan(substitute, (last, lax.full_like(last, 0)), upper, reverse=True)
+    x = lax.concatenate([x, lax.expand_dims(last, (0,))], 0)
+    return [moveaxis(_where(has_failed | (d == 0), math.nan, x), 0, axis)]
+
+
 # ---- the rules ----
 
 
@@ -289,3 +325,12 @@ for _primitive, _fun in (
     (triangular_solve_p, triangular_solve),
 ):
     expansions[_primitive] = functools.partial(_as_kernel, _fun)
+
+
+def _tridiagonal_solve(eqn: JaxprEqn) -> Any:
+    """The function of real systems of any size."""
+    aval = eqn.outvars[0].aval
+    return tridiagonal_solve if aval.dtype.char in "fd" and aval.size else None
+
+
+expansions[tridiagonal_solve_p] = _tridiagonal_solve

@@ -176,3 +176,15 @@ def test_many_elements_are_computed_without_threads_where_none_can_start(monkeyp
     x = jnp.linspace(0.1, 9, 20_000)
     got = special.gammainc(x, x[::-1])
     np.testing.assert_array_equal(got[:100], special.gammainc(x[:100], x[::-1][:100]))
+
+
+def test_erf_inv_of_float64s_in_a_kernel():
+    near_1 = 1 - 10.0 ** -np.arange(1, 17)
+    special = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-300, 1.0, -1.0, 1.1]
+    x = np.concatenate([np.linspace(-1, 1, 999), near_1, -near_1, special])
+    with jax.enable_x64(True):
+        compiled = jax.jit(lax.erf_inv)
+        assert ": host" not in compiled.lower(x).as_text("schedule")
+        found, expected = np.asarray(compiled(x)), np.asarray(lax.erf_inv(x))
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    assert (np.signbit(found) == np.signbit(expected))[~np.isnan(expected)].all()

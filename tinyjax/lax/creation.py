@@ -78,9 +78,6 @@ empty2_p = Primitive("empty2", axes="none", **MOVES)  # JAX's name
 
 for _table in ("jvp", "transpose", "batch"):
     no_rule_reasons[empty2_p, _table] = "it has no operands"
-no_rule_reasons[empty2_p, "lowering"] = (
-    "nothing reads it: cond gives it where a branch has no residual"
-)
 impl_rules[empty2_p] = lambda *, dtype, memory_space: np.zeros((), dtype)
 abstract_eval_rules[empty2_p] = lambda *, dtype, memory_space: ShapedArray((), dtype)
 

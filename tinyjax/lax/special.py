@@ -5,6 +5,7 @@ All are computed in float64: the error functions in NumPy alone, the others by S
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -119,17 +120,29 @@ def _erf_inv_float32(y: np.ndarray) -> np.ndarray:
     return _polynomial(both, t) * y
 
 
-def _erf_inv_float64(y: np.ndarray) -> np.ndarray:
-    """The polynomials have seven digits; Halley's step triples them."""
-    w = -np.log((1 - y) * (1 + y))  # 1 - y * y would lose the digits of a y near 1
-    tails = np.polyval(ERF_INV_TAILS, np.sqrt(w) - 3)
-    tails = np.where(w < 16, tails, np.polyval(ERF_INV_FAR_TAILS, np.sqrt(w) - 5))
-    x = y * np.where(w < 5, np.polyval(ERF_INV_MIDDLE, w - 2.5), tails)
-    magnitude = np.abs(y)
-    in_tails = (1 - magnitude) - _erfc_impl(np.abs(x))  # erfc keeps the digits of 1 - |y|
-    error = np.where(magnitude < 0.5, _erf_impl(x) - y, np.sign(y) * in_tails)
-    step = error / (_TWO_OVER_SQRT_PI * np.exp(-x * x))
+def erf_inv_float64(y: Any, log: Any, sqrt: Any, exp: Any, erf: Any, erfc: Any, where: Any) -> Any:
+    """erf_inv of y in (-1, 1), by these functions of an array, or of a number in a kernel.
+
+    The polynomials have seven digits; Halley's step triples them."""
+    w = -log((1 - y) * (1 + y))  # 1 - y * y would lose the digits of a y near 1
+    tails = _horner(ERF_INV_TAILS, sqrt(w) - 3)
+    tails = where(w < 16, tails, _horner(ERF_INV_FAR_TAILS, sqrt(w) - 5))
+    x = y * where(w < 5, _horner(ERF_INV_MIDDLE, w - 2.5), tails)
+    magnitude = abs(y)
+    in_tails = (1 - magnitude) - erfc(abs(x))  # erfc keeps the digits of 1 - |y|
+    error = where(magnitude < 0.5, erf(x) - y, where(y < 0, -in_tails, in_tails))
+    step = error / (_TWO_OVER_SQRT_PI * exp(-x * x))
     return x - step / (1 + x * step)
+
+
+def _horner(coefficients: Sequence[float], x: Any) -> Any:
+    return functools.reduce(lambda total, coefficient: total * x + coefficient, coefficients)
+
+
+_erf_inv_float64 = functools.partial(
+    erf_inv_float64, log=np.log, sqrt=np.sqrt, exp=np.exp, erf=_erf_impl, erfc=_erfc_impl,
+    where=np.where,
+)  # fmt: skip
 
 
 @in_float32

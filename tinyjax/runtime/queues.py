@@ -99,16 +99,23 @@ class SharedMemoryQueue(Queue):
         return self._wrap(memory.host[number, ...], self.read_write)
 
     def store_row(self, memory: Memory, number: int, place: Memory, row: Memory) -> None:
-        if row is not place and row.nbytes:
+        if row is place or not row.nbytes:
+            return
+        if self._copies_here(row):
+            place.host[...] = row.host
+        else:
             self._enqueue_copy(place, row, byte_count=row.nbytes)
 
     def copy(self, memory: Memory) -> Memory:
-        """Makes a small copy here, unless it would have to wait: a launch takes ten times as long, and later
+        if self._copies_here(memory):
+            return self._wrap(memory.host.copy(), self.read_write)
+        return super().copy(memory)
+
+    def _copies_here(self, memory: Memory) -> bool:
+        """Whether a copy is small and would not have to wait: a launch takes ten times as long, and later
         reads and inline launches would wait for it.
         """
-        if self.last_event is not None or memory.nbytes >= MIN_BYTES:
-            return super().copy(memory)
-        return self._wrap(memory.host.copy(), self.read_write)
+        return self.last_event is None and memory.nbytes < MIN_BYTES
 
     # ---- launches ----
 

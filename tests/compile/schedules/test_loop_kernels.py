@@ -2,7 +2,7 @@ import re
 
 import numpy as np
 import pytest
-from loop_kernels import agree, assert_close, floats, loop_of, plan_of
+from loop_kernels import agree, assert_close, floats, interpreted, loop_of, plan_of
 
 import tinyjax as jax
 from tinyjax import lax
@@ -479,3 +479,13 @@ def test_rows_advance_together_even_if_each_first_reads_its_maximum():
 @pytest.mark.parametrize("shape", [(4, 64), (12, 32)])
 def test_long_rows_of_neighbours_have_lanes_of_their_own(shape):
     assert in_three_steps(jax.nn.softmax, floats(*shape)) == 0
+
+
+def test_the_iterations_of_a_scan_without_a_carry_are_shared_out_among_work_items():
+    def volumes(a):
+        return lax.map(lambda a: jnp.linalg.det(a @ a + jnp.eye(20)), a)
+
+    a = floats(30, 20, 20) / 10
+    assert loop_of(volumes, a).items > 1
+    assert_close(interpreted(volumes, a), volumes(a), 1e-5)
+    assert_close([jax.jit(volumes)(a)], volumes(a), 1e-5)

@@ -26,7 +26,8 @@ def agree(f, *args, tolerance=2e-5):
 
 
 @pytest.mark.parametrize(
-    "shape", [(1, 1), (4, 4), (3, 5), (5, 3), (16, 16), (7, 3, 3), (2, 20, 4, 2)]
+    "shape",
+    [(1, 1), (4, 4), (3, 5), (5, 3), (16, 16), (40, 33), (7, 3, 3), (2, 20, 4, 2), (2, 3, 20, 18)],
 )
 def test_lu_has_the_pivots_of_lapack(shape):
     agree(linalg.lu, floats(*shape))
@@ -49,6 +50,9 @@ def test_cholesky_gives_nan_for_what_is_not_positive_definite():
     agree(linalg.cholesky, a[0])
     lower = lambda a: linalg.cholesky(a, symmetrize_input=False)  # noqa: E731
     agree(lower, np.tril(a) + 7 * np.triu(np.ones((5, 5), np.float32), 1))
+    larger = np.eye(20, dtype=np.float32) + floats(6, 20, 20) / 30
+    larger[2, 11, 11] = -1
+    agree(linalg.cholesky, larger)
 
 
 @pytest.mark.parametrize("row, column, value", [(2, 3, np.nan), (1, 3, np.nan), (3, 1, np.inf)])
@@ -88,11 +92,11 @@ def test_a_large_triangular_system_of_few_columns():
     solve = functools.partial(linalg.triangular_solve, left_side=True)
     for lower, transpose_a in itertools.product([False, True], repeat=2):
         agree(functools.partial(solve, lower=lower, transpose_a=transpose_a), a, floats(60, 2))
-    assert ": host" in jax.jit(solve).lower(a, floats(60, 60)).as_text("schedule")
+    agree(solve, floats(5, 20, 20) / 20 + np.eye(20, dtype=np.float32), floats(5, 20, 30))
 
 
 @pytest.mark.parametrize("full_matrices", [False, True])
-@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (7, 3), (20, 2, 4)])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (7, 3), (60, 8), (20, 2, 4), (3, 20, 17)])
 def test_qr_has_the_signs_of_lapack(shape, full_matrices):
     agree(functools.partial(linalg.qr, full_matrices=full_matrices), floats(*shape))
 
@@ -104,6 +108,23 @@ def test_qr_of_columns_that_need_no_reflection_and_of_large_numbers():
     assert np.isfinite(r).all()
 
 
+@pytest.mark.parametrize("shape", [(1, 2), (2, 1), (9, 3), (20, 6, 1), (2, 3, 5, 2)])
+def test_tridiagonal_systems_with_exchanged_rows(shape):
+    agree(
+        linalg.tridiagonal_solve, *(floats(*shape[:-1], seed=n) for n in range(3)), floats(*shape)
+    )
+
+
+def test_tridiagonal_systems_that_are_singular_or_have_zeros_nan_and_inf():
+    dl, d, du, b = np.ones((4, 9, 6), np.float32) + floats(4, 9, 6) / 4
+    d += 2
+    d[1, 2] = dl[1, 3] = 0  # a zero column
+    d[2, 5] = dl[2, 5] = 0  # found at the end
+    d[3, 2] = dl[4, 3] = 0  # not singular
+    d[5, 2], d[6, 2], du[7, 2], dl[8, 2] = np.nan, np.inf, np.inf, np.nan
+    agree(linalg.tridiagonal_solve, dl, d, du, b[..., None])
+
+
 def test_a_zero_on_the_diagonal_divides():
     a, b = np.diag(np.float32([1, 0, 2])), np.ones((3, 1), np.float32)
     solved = jax.jit(lambda a, b: linalg.triangular_solve(a, b, left_side=True, lower=True))(a, b)
@@ -111,7 +132,7 @@ def test_a_zero_on_the_diagonal_divides():
 
 
 def test_large_matrices_and_complex_ones_go_to_lapack():
-    for a in np.eye(17, dtype=np.float32), np.eye(3, dtype=np.complex64):
+    for a in np.eye(65, dtype=np.float32), np.eye(3, dtype=np.complex64):
         assert ": host    lu" in jax.jit(linalg.lu).lower(a).as_text("schedule")
 
 

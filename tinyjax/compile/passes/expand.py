@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tinyjax.compile.passes.cse import cse
 from tinyjax.compile.passes.patterns import walk
 from tinyjax.compile.record import event
 from tinyjax.core.array import ShapedArray
@@ -41,6 +42,7 @@ def _with_expansions(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) 
     """The same with the equations for which the rule of their primitive returns a function expanded."""
     if rules.keys().isdisjoint([eqn.primitive for eqn in closed.jaxpr.eqns]):
         return closed
+    closed = cse(closed)  # equal loops of two expansions are not found to be equal
     changed = walk(closed, lambda eqn, producer: _expanded(eqn, rules))
     if changed is closed:
         return closed

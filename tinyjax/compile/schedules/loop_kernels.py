@@ -67,6 +67,8 @@ MAX_PRIVATE = 2**16
 # Operations in an iteration of one work-item: about what a device does while the iteration's kernels
 # are launched one by one, 50 to 100 microseconds.
 MAX_ITERATION_WORK, MAX_GPU_ITERATION_WORK = 2**17, 2**14
+# Operations in an iteration that several work-items may run at once, and of each work-item at least.
+MAX_MAPPED_WORK, MAPPED_GRAIN = 2**22, 2**17
 # Operations in one launch, 0.1 to 0.2 s: the host can stop loops that take more.
 LAUNCH_WORK = 2**27
 ITERATION_WORK = 4  # operations that each iteration takes at least
@@ -184,6 +186,8 @@ def _sequential(
 ) -> LoopKernel | str:
     operations = _operations(found, target)
     most = MAX_GPU_ITERATION_WORK if target.name == "gpu" else MAX_ITERATION_WORK
+    if target.name == "cpu" and _is_map(found):
+        most = MAX_MAPPED_WORK
     if operations > most:
         return f"an iteration has {operations} operations, too many for one work-item (> {most})"
     nest = naive_loop(found, _before(found, producer, target), names, target)
@@ -350,8 +354,17 @@ def _sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Targe
     if chooser.width > 1:  # half the width, so that the same loops store and load each vector
         chooser.vectorize_maps(chooser.width // 2)
     if isinstance(found, Loop):
-        _make_stoppable(chooser, nest, found, _operations(found, target) + ITERATION_WORK)
+        operations = _operations(found, target) + ITERATION_WORK
+        if _is_map(found):
+            grain = math.ceil(MAPPED_GRAIN / operations)
+            chooser.share_out(nest.axis, grain, "iterations do not wait for each other")
+        _make_stoppable(chooser, nest, found, operations)
     return chooser
+
+
+def _is_map(found: Loop | Branches) -> bool:
+    """Whether it is a scan without a carry: its iterations are independent."""
+    return isinstance(found, Loop) and found.length is not None and not found.carry
 
 
 def _advance_together(chooser: Chooser, loop: For, main: str) -> None:

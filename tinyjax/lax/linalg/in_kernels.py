@@ -20,7 +20,6 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.compile.passes.expand import expansions
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import trace_to_jaxpr
@@ -31,10 +30,13 @@ from tinyjax.lax.linalg.cholesky import cholesky_p
 from tinyjax.lax.linalg.lu import lu_p
 from tinyjax.lax.linalg.qr import qr_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
+from tinyjax.lax.linalg.tridiagonal import tridiagonal_solve_p
+from tinyjax.transform.batching import moveaxis, vmap
 
-MAX_SIZE = 16  # most rows and columns of a matrix that a kernel decomposes
-MAX_COLUMNS = 2**12  # most right-hand sides of a system
-MAX_SOLVE_WORK = 2**15  # multiplications to solve larger systems, in 20 microseconds
+MAX_SIZE_IN_LANES = 16  # most rows and columns of a matrix in a lane of vectors
+MAX_BYTES = 2**14  # of a matrix that a kernel decomposes
+MAX_SOLVE_WORK = 2**20  # multiplications to solve a system with such a matrix
+MAX_LARGE_SOLVE_WORK = 2**15  # and with a larger one
 
 # ---- parts of matrices, of which the last axes are -2 and -1 ----
 
@@ -72,9 +74,12 @@ def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
     return x if shape_of(x) == shape else lax.broadcast_in_dim(x, shape, axes)
 
 
-def _sum(x: Any, axis: int) -> Any:
-    """The sum along an axis, which is kept with size 1."""
-    return lax.expand_dims(lax.reduce_sum(x, (x.ndim + axis,)), (axis,))
+def _reduced(reduce: Callable[..., Any], x: Any, axis: int) -> Any:
+    """The reduction along an axis, which is kept with size 1."""
+    return lax.expand_dims(reduce(x, (x.ndim + axis,)), (axis,))
+
+
+_sum = functools.partial(_reduced, lax.reduce_sum)
 
 
 def _iterate(step: Callable[..., Any], carry: Any, count: int, reverse: bool = False) -> Any:
@@ -97,94 +102,119 @@ def _iterate(step: Callable[..., Any], carry: Any, count: int, reverse: bool = F
 def lu(a: Any) -> list[Any]:
     """L and U in one matrix, pivots and permutation: Gaussian elimination with partial pivoting.
 
-    A NaN is a pivot only where it is first, and rows are not divided by it; inf / inf is 0."""
+    No rows are exchanged before the end: `place` is where each row belongs. A NaN is a pivot only where it
+    is first, and rows are not divided by it; inf / inf is 0."""
     *batch, m, n = a.shape
     count = min(m, n)
     rows, columns = _numbers(m, -2), _numbers(n)
 
     def step(carry: Any, k: Any) -> Any:
-        a, pivots, order = carry
+        a, upper, pivots, place = carry
         size = lax.abs(_at(a, k, -1))
-        size = _where((rows == k) & (size != size), math.inf, size)
-        size = _where((rows >= k) & (size >= 0), size, -1.0)
-        pivot = lax.expand_dims(lax.argmax(size, size.ndim - 2, np.int32), (-2,))
+        size = _where((place == k) & (size != size), math.inf, size)
+        size = _where((place >= k) & (size >= 0), size, -1.0)
+        largest = _reduced(lax.reduce_max, size, -2)
+        pivot = _reduced(lax.reduce_min, _where(size == largest, place, np.int32(m)), -2)
+        is_pivot = place == pivot
+        upper = _with(upper, _row(a, is_pivot, rows), k, -2)
         pivots = _with(pivots, pivot, k, -2)
-        is_pivot = rows == pivot
-        pivot_row = _sum(_where(is_pivot, a, 0.0), -2)
-        a = _where(rows == k, pivot_row, _where(is_pivot, _at(a, k, -2), a))
-        first = _sum(_where(is_pivot, order, np.int32(0)), -2)
-        order = _where(rows == k, first, _where(is_pivot, _at(order, k, -2), order))
+        place = _where(is_pivot, k, _where(place == k, pivot, place))
+        pivot_row = _at(upper, k, -2)
         divisor = _at(pivot_row, k, -1)
         size = lax.abs(divisor)
         factors = _at(a, k, -1) / _where(size > 0, divisor, 1.0)
         factors = _where(size == math.inf, 0.0, factors)
         rest = _where(columns == k, factors, a - factors * pivot_row)
-        return _where((rows > k) & (columns >= k), rest, a), pivots, order
+        a = _where((place > k) & (columns >= k), rest, a)
+        return a, upper, pivots, place
 
+    upper = lax.full_like(a, 0, shape=(*batch, count, n))
     pivots = lax.full((*batch, count, 1), np.int32(0))
-    order = _broadcast(rows, (*batch, m, 1))
-    a, pivots, order = _iterate(step, (a, pivots, order), count)
-    return [a, lax.squeeze(pivots, (-1,)), lax.squeeze(order, (-1,))]
+    place = _broadcast(rows, (*batch, m, 1))
+    a, _, pivots, place = _iterate(step, (a, upper, pivots, place), count)
+    order = lax.squeeze(_sum(_where(place == _numbers(m), rows, np.int32(0)), -2), (-2,))
+    take = lambda a, order: a[order]  # noqa: E731
+    for _ in batch:
+        take = vmap(take)
+    return [take(a, order), lax.squeeze(pivots, (-1,)), order]
+
+
+def _row(a: Any, is_row: Any, rows: Any) -> Any:
+    """The row for which `is_row` holds, another one in each matrix of a batch."""
+    if a.ndim > 2:
+        return _sum(_where(is_row, a, 0.0), -2)
+    return _at(a, lax.squeeze(_sum(_where(is_row, rows, np.int32(0)), -2), (0, 1)), -2)
 
 
 def cholesky(a: Any) -> list[Any]:
     """The lower triangular factor, column by column; NaN if the matrix is not positive definite. inf / inf
     is 0."""
     n = a.shape[-1]
-    rows = _numbers(n, -2)
+    rows, columns = _numbers(n, -2), _numbers(n)
 
     def step(carry: Any, k: Any) -> Any:
-        factor, has_failed = carry
-        column = _at(a, k, -1) - _sum(factor * _at(factor, k, -2), -1)
+        a, has_failed = carry
+        column = _at(a, k, -1)
         square = _at(column, k, -2)
         root = lax.sqrt(square)
         column = _where((rows > k) & (root != math.inf), column / root, 0.0)
         column = _where(rows == k, root, column)
-        return _with(factor, column, k, -1), has_failed | (square <= 0)
+        rest = a - column * matrices.matrix_transpose(column)
+        a = _where(columns > k, rest, _where(columns == k, column, a))
+        return a, has_failed | (square <= 0)
 
     has_failed = lax.full((*a.shape[:-2], 1, 1), False)
-    factor, has_failed = _iterate(step, (lax.full_like(a, 0), has_failed), n)
-    return [_where(has_failed, math.nan, factor)]
+    a, has_failed = _iterate(step, (a, has_failed), n)
+    return [_where(has_failed, math.nan, _where(rows >= columns, a, 0.0))]
 
 
 def qr(a: Any, *, full_matrices: bool, **_: Any) -> list[Any]:
-    """Householder's reflections, one for each column that is not zero below the diagonal.
+    """Householder's reflections, one for each column that is not zero below the diagonal; Q is their product
+    with the unit matrix, from the last one on.
 
-    A reflection changes no row above it, even if it has NaN, and the diagonal has its size, even infinity."""
-    m, n = a.shape[-2:]
-    rows, columns, places, count = _numbers(m, -2), _numbers(n), _numbers(m), min(m, n)
+    A reflection changes no row above it and no column before it, even if it has NaN, and the diagonal has its
+    size, even infinity."""
+    *batch, m, n = a.shape
+    count = min(m, n)
+    rows, columns = _numbers(m, -2), _numbers(n)
+    width = m if full_matrices else count
     size = _where(lax.abs(a) < math.inf, lax.abs(a), 0.0)
     largest = lax.expand_dims(lax.reduce_max(size, (a.ndim - 2, a.ndim - 1)), (-2, -1))
     largest = _where(largest > 0, largest, 1.0)  # keeps squares in the range of floats
 
     def step(carry: Any, k: Any) -> Any:
-        q, r, diagonal = carry
+        r, vectors, factors, diagonal = carry
         column = _where(rows >= k, _at(r, k, -1), 0.0)
         first, square = _at(column, k, -2), _sum(column * column, -2)
         rest = _sum(_where(rows > k, column * column, 0.0), -2)
         size = lax.sqrt(square)
         size = _where(first < 0, -size, size)
-        v = _where(rows == k, first + size, column)
-        length = rest + (first + size) * (first + size)
-        factor = 2 / _where(rest == 0, 1.0, length)
-        row = matrices.matrix_transpose(v)
         has_moved = rest != 0
-        reflected = r - factor * v * _sum(v * r, -2)
-        q = _where((places >= k) & has_moved, q - factor * _sum(q * row, -1) * row, q)
-        r = _where((rows >= k) & has_moved, reflected, r)
-        return q, r, _with(diagonal, _where(has_moved, -size, first), k, -2)
+        length = rest + (first + size) * (first + size)
+        factor = _where(has_moved, 2 / _where(has_moved, length, 1.0), 0.0)
+        vector = _where(rows == k, first + size, column)
+        vectors = _with(vectors, matrices.matrix_transpose(vector), k, -2)
+        factors = _with(factors, factor, k, -2)
+        diagonal = _with(diagonal, _where(has_moved, -size, first), k, -2)
+        return reflected(r, vectors, factors, k), vectors, factors, diagonal
 
-    unit = _where(rows == places, lax.full_like(a, 1, shape=()), 0.0)
-    q, diagonal = (
-        _broadcast(unit, (*a.shape[:-2], m, m)),
-        lax.full_like(a, 0, shape=(*a.shape[:-2], m, 1)),
+    def reflected(x: Any, vectors: Any, factors: Any, k: Any) -> Any:
+        v, factor = matrices.matrix_transpose(_at(vectors, k, -2)), _at(factors, k, -2)
+        has_moved = (rows >= k) & (_numbers(x.shape[-1]) >= k) & (factor != 0)
+        return _where(has_moved, x - factor * v * _sum(v * x, -2), x)
+
+    vectors, factors, diagonal = (
+        lax.full_like(a, 0, shape=(*batch, *shape)) for shape in ((count, m), (count, 1), (m, 1))
     )
-    q, r, diagonal = _iterate(step, (q, a / largest, diagonal), count)
+    carry = a / largest, vectors, factors, diagonal
+    r, vectors, factors, diagonal = _iterate(step, carry, count)
+    unit = _where(rows == _numbers(width), lax.full_like(a, 1, shape=()), 0.0)
+    q = _iterate(
+        lambda q, k: reflected(q, vectors, factors, k),
+        _broadcast(unit, (*batch, m, width)), count, reverse=True,
+    )  # fmt: skip
     r = _where(rows == columns, diagonal, _where(rows < columns, r, 0.0)) * largest
-    if not full_matrices:
-        q = lax.slice_in_dim(q, 0, count, axis=-1)
-        r = lax.slice_in_dim(r, 0, count, axis=-2)
-    return [q, r]
+    return [q, lax.slice_in_dim(r, 0, width, axis=-2)]
 
 
 def triangular_solve(
@@ -209,37 +239,98 @@ def triangular_solve(
     return [x if left_side else matrices.matrix_transpose(x)]
 
 
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, **_: Any) -> list[Any]:
+    """Gaussian elimination with partial pivoting, one row after the other, as LAPACK's gtsv: where two rows
+    are exchanged, the upper one gets a second side diagonal. NaN for a zero on the diagonal."""
+    axis, columns = d.ndim - 1, [lax.expand_dims(x, (-1,)) for x in (dl, d, du)]
+    dl, d, du, b = (moveaxis(x, axis, 0) for x in (*columns, b))
+    if len(d) == 1:
+        return [moveaxis(b / d, 0, axis)]
+    du = _where(lax.broadcasted_iota(np.int32, du.shape, 0) == len(du) - 1, 0.0, du)
+
+    def eliminate(carry: Any, row: Any) -> Any:
+        (d, du, b, has_failed), (below, d_next, du_next, b_next) = carry, row
+        stays, is_done = lax.abs(d) >= lax.abs(below), below == 0
+        factor = _where(stays, below, d) / _where(stays, d, below)
+        upper = _where(stays, d, below), _where(stays, du, d_next), _where(stays, 0.0, du_next)
+        rest = _where(is_done, d_next, _where(stays, d_next - factor * du, du - factor * d_next))
+        side = _where(stays, du_next, -factor * du_next)
+        right = _where(stays, b_next - factor * b, b - factor * b_next)
+        right = _where(is_done, b_next, right)
+        has_failed = has_failed | (is_done & (d == 0))
+        return (rest, side, right, has_failed), (*upper, _where(stays, b, b_next))
+
+    def substitute(carry: Any, row: Any) -> Any:
+        (x1, x2), (d, du, du2, b) = carry, row
+        x = (b - du * x1 - du2 * x2) / d
+        return (x, x1), x
+
+    first = d[0], du[0], b[0], lax.full_like(d[0], False, bool)
+    carry, upper = scan(eliminate, first, (dl[1:], d[1:], du[1:], b[1:]))
+    d, _, b, has_failed = carry
+    last = b / d
+    _, x = scan(substitute, (last, lax.full_like(last, 0)), upper, reverse=True)
+    x = lax.concatenate([x, lax.expand_dims(last, (0,))], 0)
+    return [moveaxis(_where(has_failed | (d == 0), math.nan, x), 0, axis)]
+
+
 # ---- the rules ----
 
 
-def _as_kernel(fun: Callable[..., list[Any]], most: int, eqn: JaxprEqn) -> Any:
-    """The function for an equation's matrices as the branch to take; None if they are large."""
-    first, *others = (v.aval for v in eqn.invars)
-    is_small = _is_small(first, MAX_SIZE) and all(_is_small(aval, most) for aval in others)
-    if eqn.params.get("pivoting") or not (is_small or _is_short_solve(eqn)):
+def _as_kernel(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
+    """The function of an equation's matrices in kernels; None if these are large.
+
+    The matrices of a batch are in the lanes of vectors, if they are so small that these are full; otherwise
+    they are decomposed one by one."""
+    avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
+    is_real = avals[0].dtype.char in "fd" and all(aval.size for aval in avals)
+    if eqn.params.get("pivoting") or not is_real or not _is_small(eqn):
         return None
+    *batch, _, _ = avals[0].shape
+    fun = functools.partial(fun, **eqn.params)
+    if batch and max(avals[0].shape[-2:]) > MAX_SIZE_IN_LANES:
+        return functools.partial(_one_by_one, fun, len(batch))
     plain = [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars]  # as `expand` gives them
-    body = trace_to_jaxpr(functools.partial(fun, **eqn.params), plain)
+    body = trace_to_jaxpr(fun, plain)
     return lambda *operands: cond_p.bind(np.int32(0), *operands, branches=(body,))
 
 
-def _is_small(aval: ShapedArray, most: int) -> bool:
-    return aval.dtype.char in "fd" and aval.size > 0 and max(aval.shape[-2:]) <= most
-
-
-def _is_short_solve(eqn: JaxprEqn) -> bool:
-    """Whether the equation solves a triangular system in less time than the host needs to begin."""
+def _is_small(eqn: JaxprEqn) -> bool:
+    """Whether a kernel takes less time for a matrix than LAPACK and the way to it."""
     if eqn.primitive is not triangular_solve_p:
-        return False
-    work = eqn.invars[0].aval.shape[-1] * eqn.invars[1].aval.size
-    return work <= MAX_SOLVE_WORK and all(_is_small(v.aval, MAX_COLUMNS) for v in eqn.invars)
+        axes = eqn.invars[0].aval.ndim  # pivots have fewer
+        stacks = [v.aval for v in (*eqn.invars, *eqn.outvars) if v.aval.ndim == axes]
+        return all(_bytes(aval) <= MAX_BYTES for aval in stacks)
+    a, b = (v.aval for v in eqn.invars)
+    work = math.prod(b.shape[-2:]) * a.shape[-1]
+    return work <= (MAX_SOLVE_WORK if _bytes(a) <= MAX_BYTES else MAX_LARGE_SOLVE_WORK)
 
 
-def _in_kernels(primitive: Primitive, fun: Callable[..., list[Any]], most: int = MAX_SIZE) -> None:
-    expansions[primitive] = functools.partial(_as_kernel, fun, most)
+def _bytes(aval: ShapedArray) -> int:
+    return math.prod(aval.shape[-2:]) * aval.dtype.itemsize
 
 
-_in_kernels(lu_p, lu)
-_in_kernels(cholesky_p, cholesky)
-_in_kernels(qr_p, qr)
-_in_kernels(triangular_solve_p, triangular_solve, MAX_COLUMNS)
+def _one_by_one(fun: Callable[..., list[Any]], axes: int, *stacks: Any) -> list[Any]:
+    """The results of `fun` for each matrix of the stacks, which have this number of axes before it."""
+    batch = stacks[0].shape[:axes]
+    flat = [lax.reshape(x, (math.prod(batch), *x.shape[axes:])) for x in stacks]
+    _, outs = scan(lambda carry, each: (carry, fun(*each)), (), flat)
+    return [lax.reshape(out, (*batch, *out.shape[1:])) for out in outs]
+
+
+for _primitive, _fun in (
+    (lu_p, lu),
+    (cholesky_p, cholesky),
+    (qr_p, qr),
+    (triangular_solve_p, triangular_solve),
+):
+    expansions[_primitive] = functools.partial(_as_kernel, _fun)
+
+
+def _tridiagonal_solve(eqn: JaxprEqn) -> Any:
+    """The function of real systems of any size."""
+    aval = eqn.outvars[0].aval
+    return tridiagonal_solve if aval.dtype.char in "fd" and aval.size else None
+
+
+expansions[tridiagonal_solve_p] = _tridiagonal_solve

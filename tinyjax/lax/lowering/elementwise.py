@@ -35,6 +35,7 @@ from tinyjax.core.jaxpr import JaxprEqn, Literal
 from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.exponential import LOG2_E, log2_p
 from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
+from tinyjax.lax.special import erf_inv_float64
 from tinyjax.transform.jvp import add_any_p
 
 if TYPE_CHECKING:
@@ -173,21 +174,33 @@ def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
 
 
 def _without_float64(
-    primitive: Primitive, cost: int = FUNCTION
-) -> Callable[[JaxprEqn, Target], Elementwise | OnHost]:
+    primitive: Primitive,
+    cost: int = FUNCTION,
+    of_float64: Lowering = OnHost("OpenCL has no such function of full accuracy"),  # noqa: B008
+) -> Callable[[JaxprEqn, Target], Lowering]:
     """The rule of an operation that OpenCL lacks and compile/kernel/functions/ implements for float32."""
     op = primitive.name
     define(op, {}, impl_rules[primitive], cost)
 
-    def rule(eqn: JaxprEqn, target: Target) -> Elementwise | OnHost:
-        if eqn.outvars[0].aval.dtype == np.float64:
-            return OnHost("OpenCL has no such function of full accuracy")
-        return elementwise(op)
+    def rule(eqn: JaxprEqn, target: Target) -> Lowering:
+        return of_float64 if eqn.outvars[0].aval.dtype == np.float64 else elementwise(op)
 
     return rule
 
 
-lowering_rules[lax.erf_inv_p] = _without_float64(lax.erf_inv_p, 3 * FUNCTION)
+def _erf_inv_float64(ctx: Any, y: Number) -> Number:
+    log, sqrt, exp, erf, erfc, select = (
+        functools.partial(ctx.op, op) for op in ("log", "sqrt", "exp", "erf", "erfc", "select")
+    )
+    size = abs(y)
+    inside = select(size < 1, y, ctx.constant(0, y.dtype))
+    at_ends = select(size == 1, y * np.inf, ctx.constant(np.nan, y.dtype))
+    return select(size < 1, erf_inv_float64(inside, log, sqrt, exp, erf, erfc, select), at_ends)
+
+
+lowering_rules[lax.erf_inv_p] = _without_float64(
+    lax.erf_inv_p, 3 * FUNCTION, Elementwise(_erf_inv_float64, 6 * FUNCTION)
+)
 lowering_rules[lax.lgamma_p] = _without_float64(lax.lgamma_p)
 lowering_rules[lax.digamma_p] = _without_float64(lax.digamma_p)
 lowering_rules[lax.reduce_precision_p] = _reduce_precision

@@ -16,7 +16,7 @@ from tinyjax import lax
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.rules import IndexMap, lowering_rules
 from tinyjax.compile.kernel.writer import BOOL, Number
-from tinyjax.lax.creation import iota_p
+from tinyjax.lax.creation import empty2_p, iota_p
 from tinyjax.lax.windows import index_dtype
 
 
@@ -168,6 +168,7 @@ def _gather(
 
 
 lowering_rules[iota_p] = IndexMap(_iota)
+lowering_rules[empty2_p] = IndexMap(lambda ctx, *, dtype, **_: ctx.constant(0, dtype))
 lowering_rules[lax.dynamic_slice_p] = IndexMap(_dynamic_slice)
 lowering_rules[lax.gather_p] = IndexMap(_gather)
 lowering_rules[lax.squeeze_p] = IndexMap(

@@ -33,7 +33,7 @@ from tinyjax.core.pretty_printer import variable_names
 @dataclass
 class Launch:
     """A launch of one kernel. Its arguments are the arrays that it reads, the arrays that it makes, work
-    memory and scratch memory.
+    memory and scratch memory. The launches of a `run` share their work memory.
     """
 
     kernel: Kernel | OtherKernel
@@ -42,6 +42,9 @@ class Launch:
     inputs: Sequence[Var]
     outputs: Sequence[Var]
     inline: bool = False  # run to its end by the thread that launches it
+    run: Sequence[
+        int
+    ] = ()  # the numbers of all groups whose launches have this launch's work memory
 
     def local_size(self, usual: int) -> int:
         """The work-items in a group: as many as the kernel needs, else the device's preferred number."""

@@ -42,9 +42,7 @@ class Launch:
     inputs: Sequence[Var]
     outputs: Sequence[Var]
     inline: bool = False  # run to its end by the thread that launches it
-    run: Sequence[
-        int
-    ] = ()  # the numbers of all groups whose launches have this launch's work memory
+    run: Sequence[int] = ()  # the groups of all launches that share this one's work memory
 
     def local_size(self, usual: int) -> int:
         """The work-items in a group: as many as the kernel needs, else the device's preferred number."""

@@ -77,9 +77,7 @@ class StepProgramBuilder:
             return Output(step_program.slot(v), v.aval.shape, v.aval.dtype, is_result, taken)
 
         launches = {launch.numbers[0]: launch for launch in plan.launches}
-        arenas: dict[
-            int, int
-        ] = {}  # the slots of work memory that launches share, by the first group
+        arenas: dict[int, int] = {}  # the slots of shared work memory, by the run's first group
         jaxpr = plan.closed.jaxpr
         stored: set[Var] = {*jaxpr.constvars, *jaxpr.invars}
         number = 0

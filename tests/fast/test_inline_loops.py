@@ -108,3 +108,11 @@ def test_the_schedule_says_who_runs_a_loop():
     assert (
         "or by the device's threads once its loops take more than 20,000,000 operations" in schedule
     )
+
+
+def test_a_loop_among_several_launches_is_left_to_the_threads(monkeypatch):
+    monkeypatch.setattr(launch_fusion, "MAX_KERNELS", 3)
+    f = lambda v: solved(solved(jnp.sin(v) + jnp.sum(v)) * 2)  # noqa: E731
+    executable = jax.jit(f).lower(jnp.ones(20)).compile()
+    assert [step.step.inline for step in steps_of(executable)] == [False, False]
+    np.testing.assert_allclose(executable(jnp.ones(20)), f(jnp.ones(20)), rtol=1e-4)

@@ -9,7 +9,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.lowered import lower_jaxpr
 from tinyjax.fast import inline_policy, launch_fusion
-from tinyjax.fast.launch_fusion import fused, fused_launch, temporaries_of
+from tinyjax.fast.launch_fusion import fused_launches, runs, temporaries_of
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.step_program_builder import text_of
 
@@ -122,22 +122,63 @@ def test_a_loop_that_may_run_long_is_among_them():
     np.testing.assert_allclose(jax.jit(f)(x), np.sum(doubled - np.sum(np.sin(x))), rtol=1e-3)
 
 
+def numbers_of(launches):
+    return [launch.numbers for launch in launches]
+
+
 def test_a_launch_has_so_many_kernels_at_most(monkeypatch):
     monkeypatch.setattr(launch_fusion, "MAX_KERNELS", 2)
-    lowered = lower_jaxpr(jax.make_jaxpr(lambda w, x: network(w, network(w, x)) @ w)(*ARGS), CPU)
-    assert fused(lowered.plan, [0, 1, 2, 3, 4]) == [[0, 1], [2, 3]]
+    f = lambda w, x: network(w, network(w, x)) @ w  # noqa: E731
+    plan = lower_jaxpr(jax.make_jaxpr(f)(*ARGS), CPU).plan
+    assert runs(plan, [0, 1, 2, 3, 4]) == [[0, 1, 2, 3, 4]]
+    assert numbers_of(fused_launches(plan, [0, 1, 2, 3, 4])) == [[0, 1], [2, 3], [4]]
+    assert steps_of(f, *ARGS) == [[0, 1], [2, 3], [4]]
+    np.testing.assert_allclose(jax.jit(f)(*ARGS), f(*ARGS), rtol=1e-6)
+
+
+def test_launches_of_a_run_share_the_memory_of_what_only_they_use(monkeypatch):
+    monkeypatch.setattr(launch_fusion, "MAX_KERNELS", 2)
+    f = lambda w, x: jnp.sum(network(w, network(w, x)))  # noqa: E731
+    plan = lower_jaxpr(jax.make_jaxpr(f)(*ARGS), CPU).plan
+    launches = fused_launches(plan, list(plan.kernels))
+    assert len(launches) > 1 and not any(launch.outputs for launch in launches[:-1])
+    assert len({launch.work[0] for launch in launches}) == 1
+    steps = compiled(f, *ARGS).runtime_executable().step_program.steps
+    (arena,) = steps[-1].last_uses
+    assert all(arena in step.arguments for step in steps)
+
+
+def test_calls_at_the_same_time_do_not_share_an_arena(monkeypatch):
+    monkeypatch.setattr(launch_fusion, "MAX_KERNELS", 2)
+    f, xs = (
+        jax.jit(lambda w, x: jnp.sum(network(w, network(w, x)))),
+        np.arange(40, dtype=np.float32),
+    )
+    alone = [f(ARGS[0], x + ARGS[1]) for x in xs]
+    with ThreadPoolExecutor(4) as pool:
+        together = pool.map(lambda x: f(ARGS[0], x + ARGS[1]), xs)
+        np.testing.assert_array_equal(list(together), alone)
 
 
 def test_a_launch_has_so_many_parameters_at_most():
     xs = [np.full((5, 6), i, np.float32) for i in range(64)]
     products = lambda *xs: [jnp.tanh(x @ y.T) @ y for x, y in zip(xs, xs[1:])]  # noqa: E731
-    lowered = lower_jaxpr(jax.make_jaxpr(products)(*xs), CPU)
-    plan = lowered.plan
-    launches = fused(plan, list(plan.kernels))
-    counts = [len(fused_launch(plan, n).kernel.buffers) for n in launches]
+    plan = lower_jaxpr(jax.make_jaxpr(products)(*xs), CPU).plan
+    launches = fused_launches(plan, list(plan.kernels))
+    counts = [len(launch.kernel.buffers) for launch in launches]
     assert len(counts) > 1 and max(counts) <= 1024 / 8
     for found, wanted in zip(jax.jit(products)(*xs), products(*xs)):
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_what_only_one_launch_uses_is_no_parameter():
+    def angles(xs):  # first, a kernel for each makes a number that a later one reads
+        return sum(jnp.sum(jnp.sin(x) @ x) for x in jnp.split(xs, 50))
+
+    x = np.random.default_rng(0).normal(size=(150, 3, 3)).astype(np.float32)
+    f = lambda x: angles(x) * 1.0  # noqa: E731
+    assert len(steps_of(f, x)) < 4
+    np.testing.assert_allclose(jax.jit(f)(x), f(x), rtol=1e-4)
 
 
 def test_bodies_of_loops_have_such_steps(monkeypatch):

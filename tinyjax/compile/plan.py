@@ -33,7 +33,7 @@ from tinyjax.core.pretty_printer import variable_names
 @dataclass
 class Launch:
     """A launch of one kernel. Its arguments are the arrays that it reads, the arrays that it makes, work
-    memory and scratch memory.
+    memory and scratch memory. The launches of a `run` share their work memory.
     """
 
     kernel: Kernel | OtherKernel
@@ -45,6 +45,7 @@ class Launch:
     # The device's threads run this one instead if its loops take more than so many operations.
     by_threads: Launch | None = None
     operations: int = 0
+    run: Sequence[int] = ()  # the groups of all launches that share this one's work memory
 
     def local_size(self, usual: int) -> int:
         """The work-items in a group: as many as the kernel needs, else the device's preferred number."""

@@ -68,6 +68,12 @@ class StepWriter:
     free: list[str] = field(default_factory=list)  # arrays in the arena that nothing reads any more
     count: int = 0
 
+    def begin_launch(self, is_stoppable: bool) -> None:
+        """Starts a kernel that has the arena of those before, and a state of its own."""
+        self.is_stoppable = is_stoppable
+        self.sizes["state"] = fused.HEAD_BYTES
+        self.places = [p for p in self.places if isinstance(p, fused.Point) and p.base == "arena"]
+
     def fresh(self, v: Atom | str, names: dict[Var, str]) -> str:
         """A new name of a pointer: numbered, as all results that nothing reads are called "_"."""
         self.count += 1

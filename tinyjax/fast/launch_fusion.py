@@ -12,10 +12,10 @@ work-items: in the calling thread if that is small, else on the device's threads
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from itertools import groupby
 
 import numpy as np
 
@@ -63,10 +63,11 @@ def inline_and_fused(plain: Callable, plan: Plan, device: Device) -> list[Launch
         has_loops = any(number in plan.bodies for number in stretch)
         if len(stretch) > MAX_KERNELS and not inline and not has_loops:
             continue  # a driver's compiler takes a third longer for such kernels together
-        for numbers in fused(plan, stretch):
-            launches[numbers[0]] = fused_launch(plan, numbers, 1 if inline else cores)
-            for number in numbers[1:]:
-                launches.pop(number, None)
+        for run in runs(plan, stretch):
+            for launch in fused_launches(plan, run, 1 if inline else cores):
+                launches[launch.numbers[0]] = launch
+                for number in launch.numbers[1:]:
+                    launches.pop(number, None)
     return [with_limit(plan, launch, cores) for launch in launches.values()]
 
 
@@ -75,35 +76,38 @@ def with_limit(plan: Plan, launch: Launch, cores: int) -> Launch:
     device's threads run it from its start; if it overwrites what it reads, they run it at once."""
     if not launch.inline or all(buffer.name != STOP for buffer in launch.scratch):
         return launch
-    if isinstance(launch.kernel, FusedKernel):
-        by_threads = replace(fused_launch(plan, launch.numbers, cores), inline=False)
-    else:
-        by_threads = replace(launch, inline=False)
+    by_threads, is_alone = replace(launch, inline=False), True
+    if launch.run:
+        of_run = fused_launches(plan, launch.run, cores)
+        by_threads = replace(next(x for x in of_run if x.numbers == launch.numbers), inline=False)
+        is_alone = len(of_run) == 1  # else it may overwrite what an earlier one left in the arena
     made = {v for number in launch.numbers for v in plan.groups[number].outputs}
-    if not {plan.memory.reuses_buffer_of.get(v, v) for v in made} <= made:
+    if not is_alone or not {plan.memory.reuses_buffer_of.get(v, v) for v in made} <= made:
         return by_threads
     operations = inline_operations(plan, launch.numbers, cores)
     return replace(launch, by_threads=by_threads, operations=operations)
 
 
-def fused(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
+def runs(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
     """The groups of a stretch that are launched together, without single kernels and kernels with
     work-groups."""
-    launches: list[list[int]] = [[]]
-    parameters: set[Any] = set()  # of the last one
-    count = 0
-    for number in stretch:
-        if not can_be_fused(plan, number):
-            launches.append([])
-            continue
-        group = plan.groups[number]
-        own, inside = {*group.inputs, *group.outputs}, kernel_count(plan, number)
-        parameters, count = (parameters | own, count + inside) if launches[-1] else (own, inside)
-        if launches[-1] and (count > MAX_KERNELS or len(parameters) > MAX_PARAMETERS):
-            launches.append([])
-            parameters, count = own, inside
-        launches[-1].append(number)
-    return [of for of in launches if len(of) > 1 or any(number in plan.bodies for number in of)]
+    found = [[*run] for fusible, run in groupby(stretch, partial(can_be_fused, plan)) if fusible]
+    return [run for run in found if len(run) > 1 or run[0] in plan.bodies]
+
+
+def parts(plan: Plan, run: Sequence[int], in_arena: set[Var]) -> Iterator[Sequence[int]]:
+    """The groups of each launch of a run: as many as its limits allow. What is `in_arena` is no parameter."""
+    while run:
+        count, parameters, end = 0, set[Var](), 0
+        for number in run:
+            group = plan.groups[number]
+            count += kernel_count(plan, number)
+            parameters |= {*group.inputs, *group.outputs} - in_arena
+            if end and (count > MAX_KERNELS or len(parameters) > MAX_PARAMETERS):
+                break
+            end += 1
+        yield run[:end]
+        run = run[end:]
 
 
 def kernel_count(plan: Plan, number: int) -> int:
@@ -115,17 +119,35 @@ def kernel_count(plan: Plan, number: int) -> int:
 # ---- several kernels as one ----
 
 
-def fused_launch(plan: Plan, numbers: Sequence[int], workers: int = 1) -> Launch:
-    """The launch that runs the groups `numbers` in this order, with at most this many work-items."""
+def fused_launches(plan: Plan, run: Sequence[int], workers: int = 1) -> list[Launch]:
+    """The launches that run these groups in this order, with at most `workers` work-items each. They share
+    an arena, which has the arrays that only they use."""
+    temporaries = {*temporaries_of(plan, run)}
+    writer = StepWriter(partial(patience, cores=workers), iteration_operations)
+    in_arena: dict[Var, str] = {}
+    launches = []
+    for numbers in parts(plan, run, temporaries):
+        writer.begin_launch(is_stoppable=may_run_long(plan, numbers, workers))
+        launch = _fused_launch(plan, numbers, workers, writer, temporaries, in_arena)
+        launches.append(replace(launch, run=run))
+    for launch in launches:  # the arena is as large as the last one needs
+        buffers = launch.kernel.buffers
+        buffers[buffers.index(launch.work[0])] = _arena(writer)
+    return launches
+
+
+def _arena(writer: StepWriter) -> Buffer:
+    return Buffer("arena", BYTE, max(writer.sizes["arena"], 1), "work")
+
+
+def _fused_launch(
+    plan: Plan, numbers: Sequence[int], workers: int, writer: StepWriter, temporaries: set[Var],
+    in_arena: dict[Var, str],
+) -> Launch:  # fmt: skip
+    """A launch of a run. `in_arena` has the pointers to arrays in the arena; it adds those that it makes."""
     parts = [launch_of(plan, n) if n in plan.kernels else plan.groups[n] for n in numbers]
     made = [v for part in parts for v in part.outputs]
-    temporaries = temporaries_of(plan, numbers)
     arrays: dict[Var, Buffer] = {}
-    writer = StepWriter(
-        patience=partial(patience, cores=workers),
-        operations=iteration_operations,
-        is_stoppable=may_run_long(plan, numbers, workers),
-    )
     for part in parts:
         for v, role in [(v, "in") for v in part.inputs] + [(v, "out") for v in part.outputs]:
             if v not in arrays and v not in temporaries:
@@ -133,14 +155,12 @@ def fused_launch(plan: Plan, numbers: Sequence[int], workers: int = 1) -> Launch
                 arrays[v] = Buffer(name, BYTE, bytes_of(v.aval), role)
     inputs = [v for v in arrays if v not in made]
     outputs = [v for v in made if v not in temporaries]
-    where = {v: buffer.name for v, buffer in arrays.items()}
+    where = in_arena | {v: buffer.name for v, buffer in arrays.items()}
     steps = [*writer.steps(plan, numbers, where)]
+    in_arena.update((v, where[v]) for v in made if v in temporaries)
     items = workers if any(call.patience for call in calls_of(steps)) else 1
-    arena, state = (
-        Buffer(name, BYTE, max(writer.sizes[name], 1), role)
-        for name, role in (("arena", "work"), ("state", "scratch"))
-    )
-    buffers = [*(arrays[v] for v in [*inputs, *outputs]), arena, state]
+    state = Buffer("state", BYTE, writer.sizes["state"], "scratch")
+    buffers = [*(arrays[v] for v in [*inputs, *outputs]), _arena(writer), state]
     if writer.is_stoppable:
         buffers.append(Buffer(STOP, np.dtype("int32"), 1, "scratch"))
     lends = items > 1 and lends_cores(plan, numbers, workers)

@@ -91,16 +91,19 @@ class StepProgramBuilder:
             return Output(step_program.slot(v), v.aval.shape, v.aval.dtype, is_result, taken)
 
         launches = {launch.numbers[0]: launch for launch in plan.launches}
+        arenas: dict[int, int] = {}  # the slots of shared work memory, by the run's first group
+        jaxpr = plan.closed.jaxpr
+        stored: set[Var] = {*jaxpr.constvars, *jaxpr.invars}
         number = 0
         while number < len(plan.groups):
             launch = launches.get(number)
             numbers = launch.numbers if launch else [number]
             made = launch.outputs if launch else plan.groups[number].outputs
-            inside = {v for n in numbers for v in plan.groups[n].outputs}.difference(made)
-            dying = [v for n in numbers for v in memory.freed_after.get(n, ()) if v not in inside]
+            stored.update(made)
+            dying = [v for n in numbers for v in memory.freed_after.get(n, ()) if v in stored]
             outputs, last_uses = list(map(output, made)), list(map(step_program.slot, dying))
             if launch:
-                step = self._launch_step(launch, step_program, outputs, last_uses)
+                step = self._launch_step(launch, step_program, outputs, last_uses, arenas)
                 step_program.add(step, numbers, last_uses)
             elif isinstance(plan.groups[number], KernelGroup):
                 step_program.add_empty(outputs)
@@ -111,19 +114,26 @@ class StepProgramBuilder:
         return step_program
 
     def _launch_step(
-        self, launch: Launch, step_program: StepProgram, outputs: list[Output], last_uses: list[int]
-    ) -> KernelStep | StoppableStep:
+        self, launch: Launch, step_program: StepProgram, outputs: list[Output], last_uses: list[int],
+        arenas: dict[int, int],
+    ) -> KernelStep | StoppableStep:  # fmt: skip
         """A launch's scratch memory is zero at first and persists: launches from other threads wait for its
-        end. Its work memory persists too if it, or the launch, is small; else it is one of the outputs, freed
-        after the step.
+        end. So does the work memory of a single launch, if it, or the launch, is small; else it is one of
+        the outputs of a run's first launch, freed after the last.
         """
         made, work = [output.slot for output in outputs], []
+        run = launch.run or launch.numbers
+        is_first, is_last = launch.numbers[0] == run[0], launch.numbers[-1] == run[-1]
         for b in launch.work:
-            if launch.inline or b.size * b.dtype.itemsize < MIN_BYTES:
+            is_small = launch.inline or b.size * b.dtype.itemsize < MIN_BYTES
+            if is_small and is_first and is_last:
                 work.append(step_program.hold(self.queue.allocate((b.size,), b.dtype)))
-            else:
-                work.append(step_program.hold(None))
-                outputs.append(Output(work[-1], (b.size,), b.dtype, False))
+                continue
+            if is_first:
+                arenas[run[0]] = step_program.hold(None)
+                outputs.append(Output(arenas[run[0]], (b.size,), b.dtype, False))
+            work.append(arenas[run[0]])
+            if is_last:
                 last_uses.append(work[-1])
         zeros = [self.queue.writable(aligned_zeros(b.size, b.dtype)) for b in launch.scratch]
         scratch = list(map(step_program.hold, zeros))

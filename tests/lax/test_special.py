@@ -113,7 +113,7 @@ def test_spherical_harmonics_are_orthonormal(x64):
 
 def test_scipy_computes_on_the_host_inside_compiled_code():
     x = jnp.float32(0.5)
-    text = jax.jit(lambda x: jnp.sin(special.i0e(x))).lower(x).as_text()
+    text = jax.jit(lambda x: jnp.sin(special.poch(x, x))).lower(x).as_text()
     assert "host" in text and "SciPy computes it" in text
 
 

@@ -1,7 +1,8 @@
 """The incomplete gamma functions, and how a gamma variate moves with its parameter.
 
 Where P(a, x) is the probability that a Gamma(a, 1) variate is below x, a sample x keeps its P when `a` moves,
-and so dx/da is -(dP/da) / (dP/dx). P and Q = 1 - P are SciPy's; dP/da is computed here, as SciPy lacks it.
+and so dx/da is -(dP/da) / (dP/dx). Eager values of P and
+Q = 1 - P are SciPy's; dP/da is computed here, as SciPy lacks it.
 
 Source: https://dlmf.nist.gov/8.2, 8.11.E4 (the series), 8.9.E2 (the continued fraction)
 """
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.kernel.scalar_ops import FUNCTION
 from tinyjax.core.bind import no_rule_reasons
 from tinyjax.core.primitives import add, mul, neg
 from tinyjax.lax.arithmetic import sub
@@ -106,10 +108,11 @@ def _random_gamma_grad_impl(special: Any, a: np.ndarray, x: np.ndarray) -> np.nd
 
 # ---- primitives ----
 
-igamma_p = host_primitive("igamma", 2, lambda special, a, x: special.gammainc(a, x))
-igammac_p = host_primitive("igammac", 2, lambda special, a, x: special.gammaincc(a, x))
-igamma_grad_a_p = host_primitive("igamma_grad_a", 2, _igamma_grad_a_impl)
-random_gamma_grad_p = host_primitive("random_gamma_grad", 2, _random_gamma_grad_impl)
+COST = 50 * FUNCTION  # of a loop in a kernel
+igamma_p = host_primitive("igamma", 2, lambda special, a, x: special.gammainc(a, x), cost=COST)
+igammac_p = host_primitive("igammac", 2, lambda special, a, x: special.gammaincc(a, x), cost=COST)
+igamma_grad_a_p = host_primitive("igamma_grad_a", 2, _igamma_grad_a_impl, cost=COST)
+random_gamma_grad_p = host_primitive("random_gamma_grad", 2, _random_gamma_grad_impl, cost=COST)
 for _primitive in (igamma_grad_a_p, random_gamma_grad_p):
     no_rule_reasons[_primitive, "jvp"] = "it is a derivative itself, and has none in JAX either"
 

@@ -172,13 +172,15 @@ def _digamma_impl(special: Any, x: np.ndarray) -> np.ndarray:
 
 @from_scipy
 def _polygamma_impl(special: Any, m: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(-1)**(m + 1) m! zeta(m + 1, x). Source: https://dlmf.nist.gov/25.11.E12"""
+    """(-1)**(m + 1) m! zeta(m + 1, x), where m! is a float64.
+
+    Source: https://dlmf.nist.gov/25.11.E12"""
     order = np.where(m >= 1, m, 1)
     sign = np.where(order % 2 == 1, 1.0, -1.0)
     out = sign * special.gamma(order + 1) * special.zeta(order + 1, x)
     if (m == 0).any():
         out = np.where(m == 0, _digamma_impl(x), out)
-    return np.where((m < 0) | (m != np.floor(m)) | np.isnan(x), np.nan, out)
+    return np.where((m >= 0) & (m <= 170) & (m == np.floor(m)) & ~np.isnan(x), out, np.nan)
 
 
 # ---- primitives ----
@@ -226,5 +228,7 @@ defjvp(polygamma_p, _polygamma_jvp_m, lambda g, m, x: mul(g, polygamma(add(m, co
 
 
 def polygamma(m: Any, x: Any) -> Any:
-    """The m-th derivative of digamma, for floats m = 0, 1, ...; not differentiable in m."""
+    """The m-th derivative of digamma, for floats m = 0, 1, ..., 170; not differentiable in m.
+
+    NaN for other m."""
     return polygamma_p.bind(m, x)

@@ -1,6 +1,6 @@
-"""Special functions that SciPy computes: Bessel functions, the incomplete beta function, zeta.
+"""Special functions that SciPy computes eagerly: Bessel functions, the incomplete beta function, zeta.
 
-The value is SciPy's, and the derivative is written with other primitives.
+An eager value is SciPy's, and the derivative is written with other primitives.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tinyjax.compile.kernel.scalar_ops import FUNCTION
 from tinyjax.core import dtypes
 from tinyjax.core.bind import no_rule_reasons
 from tinyjax.core.primitives import add, gt, mul, neg
@@ -57,7 +58,9 @@ def _betainc_impl(special: Any, a: np.ndarray, b: np.ndarray, x: np.ndarray) -> 
     return np.where(inside & ~(at_0 & at_1), out, np.nan)
 
 
-regularized_incomplete_beta_p = host_primitive("regularized_incomplete_beta", 3, _betainc_impl)
+regularized_incomplete_beta_p = host_primitive(
+    "regularized_incomplete_beta", 3, _betainc_impl, cost=50 * FUNCTION
+)
 
 
 def _no_betainc_jvp(g: Any, a: Any, b: Any, x: Any) -> NoReturn:
@@ -88,9 +91,14 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
 # ---- Hurwitz's zeta function ----
 
-zeta_p = host_primitive(
-    "zeta", 2, lambda special, x, q: np.where(np.isnan(x + q), np.nan, special.zeta(x, q))
-)
+
+def _zeta_impl(special: Any, x: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """SciPy's value; it has NaN for a large x, where all powers of q > 1 are 0."""
+    out = np.where((x > 1e10) & (q > 1) & np.isnan(special.zeta(x, q)), 0, special.zeta(x, q))
+    return np.where(np.isnan(x) | np.isnan(q), np.nan, out)
+
+
+zeta_p = host_primitive("zeta", 2, _zeta_impl, cost=10 * FUNCTION)
 no_rule_reasons[zeta_p, "jvp"] = "jax.scipy.special.zeta has one"
 
 

@@ -27,13 +27,14 @@ from tinyjax.compile.kernel.rules import (
     one_of,
     zero_of,
 )
-from tinyjax.compile.kernel.scalar_ops import CHEAP, DIVISION, FUNCTION, HALVES, define, scalar_ops
+from tinyjax.compile.kernel.scalar_ops import CHEAP, DIVISION, FUNCTION, HALVES, scalar_ops
 from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.core import dtypes
-from tinyjax.core.bind import Primitive, impl_rules
+from tinyjax.core.bind import impl_rules
 from tinyjax.core.jaxpr import JaxprEqn, Literal
 from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.exponential import LOG2_E, log2_p
+from tinyjax.lax.host_functions import kernel_function_rule
 from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
 from tinyjax.lax.special import erf_inv_float64
 from tinyjax.transform.jvp import add_any_p
@@ -173,19 +174,13 @@ def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
     return rule
 
 
-def _without_float64(
-    primitive: Primitive,
-    cost: int = FUNCTION,
-    of_float64: Lowering = OnHost("OpenCL has no such function of full accuracy"),  # noqa: B008
-) -> Callable[[JaxprEqn, Target], Lowering]:
-    """The rule of an operation that OpenCL lacks and compile/kernel/functions/ implements for float32."""
-    op = primitive.name
-    define(op, {}, impl_rules[primitive], cost)
+erf_inv_float32 = kernel_function_rule(lax.erf_inv_p, 3 * FUNCTION)
 
-    def rule(eqn: JaxprEqn, target: Target) -> Lowering:
-        return of_float64 if eqn.outvars[0].aval.dtype == np.float64 else elementwise(op)
 
-    return rule
+def _erf_inv(eqn: JaxprEqn, target: Target) -> Lowering:
+    if eqn.outvars[0].aval.dtype == np.float64:
+        return Elementwise(_erf_inv_float64, 6 * FUNCTION)
+    return erf_inv_float32(eqn, target)
 
 
 def _erf_inv_float64(ctx: Any, y: Number) -> Number:
@@ -198,11 +193,10 @@ def _erf_inv_float64(ctx: Any, y: Number) -> Number:
     return select(size < 1, erf_inv_float64(inside, log, sqrt, exp, erf, erfc, select), at_ends)
 
 
-lowering_rules[lax.erf_inv_p] = _without_float64(
-    lax.erf_inv_p, 3 * FUNCTION, Elementwise(_erf_inv_float64, 6 * FUNCTION)
-)
-lowering_rules[lax.lgamma_p] = _without_float64(lax.lgamma_p)
-lowering_rules[lax.digamma_p] = _without_float64(lax.digamma_p)
+lowering_rules[lax.erf_inv_p] = _erf_inv
+lowering_rules[lax.lgamma_p] = kernel_function_rule(lax.lgamma_p)
+lowering_rules[lax.digamma_p] = kernel_function_rule(lax.digamma_p)
+lowering_rules[lax.polygamma_p] = kernel_function_rule(lax.polygamma_p, 10 * FUNCTION)
 lowering_rules[lax.reduce_precision_p] = _reduce_precision
 lowering_rules[lax.round_p] = Elementwise(_round)
 lowering_rules[convert_element_type_p] = Elementwise(
@@ -284,4 +278,3 @@ lowering_rules[lax.cummax_p] = _cumulative("max", least)
 lowering_rules[lax.cummin_p] = _cumulative("min", greatest)
 
 lowering_rules[lax.cumlogsumexp_p] = OnHost("each element needs those before it")
-lowering_rules[lax.polygamma_p] = OnHost("OpenCL has no such function of full accuracy")

@@ -132,7 +132,7 @@ class _Trace(StatementWriter):
         while frame.f_globals["__name__"] in (__name__, Writer.__module__) and frame.f_back:
             frame = frame.f_back
         for name, held in frame.f_locals.items():
-            if isinstance(held, Number) and held.writer is self:
+            if isinstance(held, Number) and held.writer is self and not held.is_known:
                 self.names.setdefault(held.value.name, name)
 
 

@@ -1,6 +1,7 @@
 """Which operations are functions in the kernel language, and which of them a statement calls.
 
-`function_of("exp", float32)` is one of them. float64 has none: there a driver's own are called.
+`function_of("exp", float32)` is one of them. For float64 a driver's own functions are called, except where
+there is a definition such as lgamma_float64.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ FAMILIES = (  # they fill `definitions`
 def function_of(op: str, dtype: np.dtype) -> KernelFunction | None:
     """The function that operation `op` on numbers of `dtype` is, if it is one; 16-bit floats are computed as
     float32."""
-    made = definitions.get(op)
     dtype = np.dtype("float32") if dtype in HALVES else dtype
+    name = f"{op}_float64"
+    made = definitions[name] if dtype == np.float64 and name in definitions else definitions.get(op)
     return made.kernel_function if made is not None and made.dtype == dtype else None
 
 

@@ -49,11 +49,23 @@ def test_doubles_have_vectors_of_half_the_width():
 
 
 def test_what_is_not_in_vectors_says_why():
-    (line,) = schedule(lambda x: lax.rev(x, (0,)) + 1, (100,))
+    (line,) = schedule(lambda x: x[::9] + 1, (900,))
     assert (
         line
-        == "# not Vectorize('i1', 16, overlap=True): neighbours are apart in memory, at a_in[99 - i1]"
+        == "# not Vectorize('i1', 16, overlap=True): neighbours are apart in memory, at a_in[i1 * 9]"
     )
+
+
+def test_elements_in_reverse_are_vectors():
+    assert schedule(lambda x: lax.rev(x, (0,)) + 1, (100,)) == [
+        "Vectorize('i1', 16, gather=True, overlap=True)"
+    ]
+
+
+def test_a_flat_result_has_loops_over_the_axes_before():
+    """Then indices need no division, and a row's borders are cut off."""
+    lines = schedule(lambda x: jnp.pad(x, 1).ravel(), (40, 50))
+    assert "Vectorize('i2', 16, overlap=True)" in lines
 
 
 def test_sums_are_in_vectors_where_elements_are_not():

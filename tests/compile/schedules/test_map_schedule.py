@@ -62,6 +62,11 @@ def test_elements_in_reverse_are_vectors():
     ]
 
 
+def test_the_few_elements_of_rows_are_computed_together():
+    lines = schedule(lambda x, y: x[..., ::-1] * y, (40, 3), (3,))
+    assert lines == ["UnrollAndJam('i2', 3)", "Vectorize('i1', 16, gather=True, overlap=True)"]
+
+
 def test_a_flat_result_has_loops_over_the_axes_before():
     """Then indices need no division, and a row's borders are cut off."""
     lines = schedule(lambda x: jnp.pad(x, 1).ravel(), (40, 50))

@@ -153,14 +153,18 @@ class ValueWriter:
         if target.width == 1:
             self.emit(*self._number(target, op, args), ("local.set", self.value(target)))
             return
+        if op == "reverse":
+            return self.by_lane(target, "copy", args, backwards=True)
         for part in range(part_count(target)):
             code = self._vector(target, op, args, part)
             if code is None:
                 return self.by_lane(target, op, args)
             self.emit(*code, ("local.set", self.value(target, part)))
 
-    def by_lane(self, target: Value, op: str, args: Sequence[Argument]) -> None:
-        """The same, for each lane as a number."""
+    def by_lane(
+        self, target: Value, op: str, args: Sequence[Argument], backwards: bool = False
+    ) -> None:
+        """The same, for each lane as a number; the last one first if `backwards`."""
         lanes = [Value(f"{target.name}.lane{n}", target.dtype) for n in range(target.width)]
         for n, lane in enumerate(lanes):
             operands: list[Argument] = []
@@ -170,7 +174,7 @@ class ValueWriter:
                     operands[-1] = one = Value(f".operand{number}", arg.dtype)
                     self.emit(*self.lane(arg, n), ("local.set", self.value(one)))
             self.let(lane, op, operands)
-        self.let(target, "vector", lanes)
+        self.let(target, "vector", lanes[::-1] if backwards else lanes)
 
     def _number(self, target: Value, op: str, args: Sequence[Argument]) -> Code:
         """A number that is a result."""

@@ -99,6 +99,15 @@ def test_a_vector_of_lanes_is_as_any_other(dtype):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "float16", "int8", "float32"])
+def test_a_vector_in_reverse_has_the_last_lane_first(dtype):
+    arrays = operands(np.dtype(dtype), 1)
+    kernel = kernel_of("k", "reverse", arrays, np.dtype(dtype))
+    ((found, expected),) = built_and_interpreted([kernel], [arrays])
+    np.testing.assert_array_equal(found, arrays[0][::-1])
+    np.testing.assert_array_equal(expected, found)
+
+
 @pytest.mark.parametrize("op", ["ge", "le"])
 @pytest.mark.parametrize("limit", [np.inf, -np.inf])
 @pytest.mark.parametrize("is_first", [False, True])

@@ -5,7 +5,6 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.compile.fusion.reduction_groups import flattens
 
 
 def groups(f, *shapes):
@@ -93,8 +92,3 @@ def test_a_long_chain_of_sums_that_wait_for_each_other_is_several_kernels():
         return x
 
     assert 3 <= len(groups(f, (40,))) <= 20
-
-
-def test_an_equation_without_results_flattens_nothing():
-    jaxpr = jax.make_jaxpr(lambda x: jax.debug.callback(print, x))(jnp.ones(3)).jaxpr
-    assert not flattens(jaxpr.eqns[0])

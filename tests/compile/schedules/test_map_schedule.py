@@ -49,11 +49,28 @@ def test_doubles_have_vectors_of_half_the_width():
 
 
 def test_what_is_not_in_vectors_says_why():
-    (line,) = schedule(lambda x: lax.rev(x, (0,)) + 1, (100,))
+    (line,) = schedule(lambda x: x[::9] + 1, (900,))
     assert (
         line
-        == "# not Vectorize('i1', 16, overlap=True): neighbours are apart in memory, at a_in[99 - i1]"
+        == "# not Vectorize('i1', 16, overlap=True): neighbours are apart in memory, at a_in[i1 * 9]"
     )
+
+
+def test_elements_in_reverse_are_vectors():
+    assert schedule(lambda x: lax.rev(x, (0,)) + 1, (100,)) == [
+        "Vectorize('i1', 16, gather=True, overlap=True)"
+    ]
+
+
+def test_the_few_elements_of_rows_are_computed_together():
+    lines = schedule(lambda x, y: x[..., ::-1] * y, (40, 3), (3,))
+    assert lines == ["UnrollAndJam('i2', 3)", "Vectorize('i1', 16, gather=True, overlap=True)"]
+
+
+def test_a_flat_result_has_loops_over_the_axes_before():
+    """Then indices need no division, and a row's borders are cut off."""
+    lines = schedule(lambda x: jnp.pad(x, 1).ravel(), (40, 50))
+    assert "Vectorize('i2', 16, overlap=True)" in lines
 
 
 def test_sums_are_in_vectors_where_elements_are_not():
@@ -100,10 +117,11 @@ def test_small_integers_are_in_vectors_too(dtype):
 
 
 def test_vectors_of_a_maximum_overlap_where_a_row_is_no_multiple():
-    x = np.random.default_rng(0).permutation(40 * 23).reshape(40, 23).astype(np.float32)
-    f = jax.jit(lambda x: jnp.argmax(x, 1))
-    assert "_masked" not in f.lower(x).as_text("opencl")
-    np.testing.assert_array_equal(f(x), x.argmax(1))
+    x = np.random.default_rng(0).permutation(4 * 70).reshape(4, 70).astype(np.float32)
+    f = jax.jit(lambda x: jax.lax.map(lambda row: jnp.sin(row).max(), x))
+    text = f.lower(x).as_text("opencl")
+    assert "float16" in text and "_masked" not in text
+    np.testing.assert_allclose(f(x), np.sin(x).max(1), rtol=1e-6)
 
 
 @pytest.mark.parametrize(("operations", "is_cut"), [(2, True), (100, False)])

@@ -2,14 +2,36 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from loop_nests import F32, A, B, assert_computes_the_same, axis, doubled, loop, row_sums
+from loop_nests import (
+    ACC,
+    F32,
+    A,
+    B,
+    C,
+    assert_computes_the_same,
+    axis,
+    doubled,
+    loop,
+    row_sums,
+)
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, Const, Kernel, Let, Load, Store, Value
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    Combine,
+    Const,
+    Kernel,
+    Let,
+    Load,
+    Store,
+    Value,
+)
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.partition import Partition, borders
 from tinyjax.compile.schedules.split import Split
@@ -86,6 +108,38 @@ def test_the_pieces_compute_the_same(by):
         assert_computes_the_same(Partition("i1").apply(naive), naive)
     else:
         assert Partition("i1").why_not(naive)
+
+
+def sum_of_two(first, second):
+    """y[0] = the sum of one array and of another after it"""
+    x, z, y = (Buffer(f"{n}_in", F32, size, "in") for n, size in zip("xzy", (first, second, 1)))
+    y, count = replace(y, role="out"), first + second
+    i, test, zero = axis("i1", count), Value("t1", BOOL), Const(np.float32(0), F32)
+    body = [Let(test, "lt", (i, index(first))), Load(A, x, i.min(first - 1))]
+    body += [Load(B, z, (i - first).max(0)), Let(C, "select", (test, A, B))]
+    summed = loop(i, count, *body, Combine(ACC, index(0), "add", C))
+    total = Value("d", F32)
+    after = [Load(total, ACC, index(0)), Store(y, index(0), total)]
+    return Kernel("k0", [x, z, y], 1, [Allocate(ACC, zero), summed, *after])
+
+
+@pytest.mark.parametrize("first", [1, 7, 8, 16, 40])
+@pytest.mark.parametrize("second", [9, 16, 55])
+def test_all_long_pieces_of_a_sum_become_vectors_together(first, second):
+    naive = sum_of_two(first, second)
+    kernel = Vectorize("i1", 16, gather=True).apply(Partition("i1", multiple=16).apply(naive))
+    assert_computes_the_same(kernel, naive)
+    vectors = [size >= 8 for size in (first, second)]
+    loads = [s for s in every_statement(kernel.body) if isinstance(s, Load)]
+    assert vectors == [
+        any(s.target.width == 16 and s.memory.name == name for s in loads)
+        for name in ("x_in", "z_in")
+    ]
+
+
+def test_a_piece_of_a_shared_loop_begins_at_a_multiple():
+    i1 = Parallelize("i1", 2, multiple=16).apply(shifted(100, 5))
+    assert "for i1 in max(item * 64, 16) .. " in str(Partition("i1", multiple=16).apply(i1))
 
 
 @pytest.mark.parametrize("items", [2, 7, 50])

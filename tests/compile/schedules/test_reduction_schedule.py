@@ -233,3 +233,29 @@ def test_what_directives_add_knows_the_equation_that_it_is_for(f, shape):
     for statement in every_statement(kernel.body):
         if isinstance(statement, (Load, Store, Combine, Allocate)):  # (masks are for several)
             assert statement.origin is not None, "\n".join(statement_lines(statement))
+
+
+@pytest.mark.parametrize("n", [5, 40, 3000])
+@pytest.mark.parametrize("f", [
+    lambda x: (jnp.pad(x, 1) ** 2).sum(),
+    lambda x: ((jnp.roll(x, 1) - x) ** 2).sum(),
+    lambda x: jnp.concatenate([x, 2 * x]).sum(),
+    lambda x: (x * x[::-1]).sum(),
+    lambda x: jnp.pad(x, 3, mode="reflect").max(),
+])  # fmt: skip
+def test_sums_across_borders(f, n):
+    x = np.random.default_rng(0).integers(-3, 4, n).astype(np.float32)
+    assert jax.jit(f)(x) == f(x)
+    y = np.stack([x[: n // 5 * 5]] * 3).reshape(-1, 5)
+    for axis in (0, 1):
+        per_row = jax.vmap(f, axis)
+        np.testing.assert_array_equal(jax.jit(per_row)(y), per_row(y))
+    if n > 100:
+        assert "Vectorize('i1', 16" in jax.jit(f).lower(x).as_text("schedule of k0")
+
+
+def test_columns_across_borders_are_cut():
+    f = lambda x: jnp.pad(x, 1).sum(0)  # noqa: E731
+    x = np.ones((40, 50), np.float32)
+    assert "Partition('i1')" in jax.jit(f).lower(x).as_text("schedule of k0")
+    np.testing.assert_array_equal(jax.jit(f)(x), f(x))

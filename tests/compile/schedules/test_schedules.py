@@ -84,7 +84,6 @@ def test_sums_of_columns_are_vectorized():
     "f",
     [
         lambda x: lax.transpose(x, (1, 0)) * 2,
-        lambda x: lax.rev(x, (1,)) * 2,
         lambda x: lax.slice(x, (0, 0), (20, 20), (1, 2)) * 2,
         lambda x: lax.dynamic_index_in_dim(x[0], x[0, 3].astype(int)) * x[:, 1],
     ],

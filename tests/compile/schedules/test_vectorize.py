@@ -271,9 +271,21 @@ def test_what_lies_apart_can_be_loaded_lane_by_lane(count, position):
     naive = gathered(count, position)
     kernel = Split("i1", 16).apply(naive)
     kernel = Vectorize("i1_inner", 16, gather=True).apply(kernel)
-    is_even = count == 16 and position(index(1)).is_const(2)
-    loaded = "a:f32 x16 = x_in[0 x16 by 2]" if is_even else "a:f32 x16 = vector i1_inner_part1"
-    assert loaded in str(kernel)
+    is_even = count == 16 and position(naive.body[0].variable).stride("i1") in (2, -1)
+    assert ("a:f32 x16 = vector i1_inner_part1" in str(kernel)) == (not is_even)
+    assert_computes_the_same(kernel, naive)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 8])
+def test_elements_in_reverse_are_loaded_forwards(stride):
+    naive = gathered(32, lambda i: index(31 * stride) - i * stride)
+    x, y = naive.buffers
+    load, store = naive.body[0].body
+    load = replace(load, source=replace(x, size=32 * stride))
+    body = [replace(naive.body[0], body=[load, store])]
+    naive = replace(naive, buffers=[load.memory, y], body=body)
+    kernel = Vectorize("i1", 16, gather=True).apply(naive)
+    assert "a:f32 x16 = reverse i1_inner_back1" in str(kernel) and "vector" not in str(kernel)
     assert_computes_the_same(kernel, naive)
 
 

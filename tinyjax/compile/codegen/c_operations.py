@@ -81,6 +81,8 @@ def _operation_text(op: str, target: Value, args: Sequence[Argument], calls: Cal
             return f"({type_text(target)})({', '.join(sign + atom_text(arg) for arg in args)})"
         case "lane":
             return atom_text(_element(first, int(args[1].value)))  # type: ignore[union-attr]
+        case "reverse":
+            return f"{first}.s{'0123456789abcdef'[width - 1 :: -1]}"
         case "ramp":
             numbers = ", ".join(map(str, range(width)))
             return f"{atom_text(first)} + (int{width})({numbers}) * {atom_text(args[1])}"

@@ -7,7 +7,7 @@ So fusion only chooses where to stop: at the values that are *stored* in memory.
 - it is costly, and would be computed again: because a reader repeats it (a broadcast, an argmax), because two
   readers read it at different places, or because two kernels read it. A sum always counts as costly: computed
   again, its terms may be added in another order;
-- it is joined from several arrays (a pad), and read at many places, by a reduction or by a flattening;
+- it is joined from several arrays (a pad), and read at many places;
 - a reduction's kernel makes it (see reduction_groups.py), and another reads it;
 - a product (of matrices, or a convolution) reads it, and it is computed or joined from several arrays; or it
   is a product itself, and a reader of it is not elementwise;
@@ -40,14 +40,7 @@ from tinyjax.compile.fusion.cost_model import (
 from tinyjax.compile.fusion.cost_record import operations, reduction_size
 from tinyjax.compile.fusion.decisions import report
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
-from tinyjax.compile.fusion.reduction_groups import (
-    Cluster,
-    Clusters,
-    flattens,
-    is_long,
-    joins_neighbours,
-    variables,
-)  # fmt: skip
+from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
 from tinyjax.compile.kernel.rules import (
     Elementwise,
     InOrder,
@@ -268,8 +261,6 @@ class _Plan:
         """Stores the values of a reduction's kernel that others read."""
         cluster = self.cluster[eqn]
         self._end_products(eqn, self.lowerings[eqn])
-        made = (v for v in self._computed(eqn) if self.cluster.get(self.producer[v]) is not cluster)
-        self._store("a reduction has no vectors across borders", filter(self._has_borders, made))
         for v in eqn.outvars:
             self.leaves[v] = {v}
             if any(self.cluster.get(reader) is not cluster for reader in self.readers[v]):
@@ -304,16 +295,10 @@ class _Plan:
         eqns = backward_slice(costly, self.producer, self.stored, self.lowerings).eqns
         return [v for e in eqns if isinstance(self.lowerings[e], Reduction) for v in e.outvars]
 
-    def _makers(self, v: Var) -> Iterable[JaxprEqn]:
-        return backward_slice([v], self.producer, self.stored, self.lowerings).eqns
-
     def _is_joined(self, v: Var) -> bool:
         """Whether its elements come from several arrays, among which a kernel chooses for each element."""
-        return any(e.primitive.name in ("pad", "concatenate", "stack") for e in self._makers(v))
-
-    def _has_borders(self, v: Var) -> bool:
-        """Whether a loop over its elements has no vectors unless it is cut: neighbours are joined."""
-        return is_long(v, self.target) and any(map(joins_neighbours, self._makers(v)))
+        makers = backward_slice([v], self.producer, self.stored, self.lowerings).eqns
+        return any(e.primitive.name in ("pad", "concatenate", "stack") for e in makers)
 
     def _reason_to_store(self, v: Var) -> str:
         """Why `v` has to be stored for its readers, or an empty text (see the top of this file)."""
@@ -322,8 +307,6 @@ class _Plan:
         moved = [e for e in self.readers[v] if not isinstance(self.lowerings[e], Elementwise)]
         if len(moved) >= MANY_READERS and self._is_joined(v):
             return "it is joined from several arrays, and read at many places"
-        if any(map(flattens, self.readers[v])) and self._has_borders(v):
-            return "a flat loop has no vectors across borders"
         return self._why_not_recompute(v)
 
     def _why_not_recompute(self, v: Var) -> str:

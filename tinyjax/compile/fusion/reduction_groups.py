@@ -130,32 +130,6 @@ def combines_nothing(eqn: JaxprEqn, lowering: Any) -> bool:
     return is_reduction and math.prod(axes_sizes(eqn)) == 1
 
 
-def joins_neighbours(eqn: JaxprEqn) -> bool:
-    """Whether elements side by side, or almost, come from several arrays."""
-    axes, shape = [], eqn.outvars[0].aval.shape
-    match eqn.primitive.name:
-        case "pad":
-            axes = [axis for axis, added in enumerate(eqn.params["padding_config"]) if any(added)]
-        case "concatenate":
-            axes = [eqn.params["dimension"]]
-        case "stack":
-            axes = [eqn.params["axis"]]
-    return any(math.prod(shape[axis + 1 :]) < MIN_COLUMNS for axis in axes)
-
-
-def is_long(v: Var, target: Target) -> bool:
-    """Whether a CPU should have vectors for it: to store it in vectors takes less than to go without."""
-    return target.width > 1 and v.aval.size >= target.grain // 4
-
-
-def flattens(eqn: JaxprEqn) -> bool:
-    """Whether the last axis of the operand is only a part of the result's last one."""
-    if eqn.primitive.name != "reshape":
-        return False
-    shape, flat = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
-    return bool(shape and flat) and shape[-1] < flat[-1]
-
-
 # ---- clusters ----
 
 
@@ -173,7 +147,6 @@ class Clusters:
     of: dict[JaxprEqn, Cluster] = field(default_factory=dict)
     stage: dict[JaxprEqn, int] = field(default_factory=dict)
     open: dict[tuple[int, Form], Cluster] = field(default_factory=dict)
-    borders: set[Var] = field(default_factory=set)  # values across which loops have borders
 
     def __post_init__(self) -> None:
         eqns = self.order = list(self.eqns)
@@ -183,7 +156,6 @@ class Clusters:
         effects, last_effect = {eqn for eqn in eqns if has_effects(eqn)}, 0
         self.alone = self.alone | effects
         for eqn in eqns:
-            self._find_borders(eqn)
             cluster, reason = self._cluster_for(eqn)
             if cluster is None:
                 self.stage[eqn] = self._stage_after(eqn, None)
@@ -194,13 +166,6 @@ class Clusters:
         for eqn in reversed(eqns):
             self._join_readers(eqn)
         self.order = sorted(eqns, key=self._place)
-
-    def _find_borders(self, eqn: JaxprEqn) -> None:
-        """Marks results that may have to be stored, because neighbours come from several arrays."""
-        is_computed = isinstance(self.lowerings[eqn], (Elementwise, IndexMap))
-        if is_computed and (joins_neighbours(eqn) or not self.borders.isdisjoint(variables(eqn))):
-            long = (v for v in eqn.outvars if is_long(v, self.target))
-            self.borders.update(v for v in long if v not in self.stored)
 
     def _place(self, eqn: JaxprEqn) -> tuple[int, int]:
         return self.stage[eqn], self.of[eqn].number if eqn in self.of else -1
@@ -283,8 +248,7 @@ class Clusters:
             return
         if home is not None and isinstance(self.lowerings[eqn], IndexMap):
             return self._leave(eqn, home)
-        has_borders = not self.borders.isdisjoint(eqn.outvars)
-        if has_borders or not isinstance(self.lowerings[eqn], Elementwise):
+        if not isinstance(self.lowerings[eqn], Elementwise):
             return
         form = cluster.form
         if any(v.aval.size != form.results * form.reduction_size for v in eqn.outvars):

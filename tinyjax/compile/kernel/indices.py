@@ -74,6 +74,8 @@ class Index:
             times = self.args[1].lo
             if (common := math.gcd(times, divisor)) > 1:
                 return self.args[0] * (times // common) // (divisor // common)
+        if self.op in ("min", "max") and self.factor() % divisor == 0:
+            return OPERATIONS[self.op](*(arg // divisor for arg in self.args))
         if self.op == "+":
             rows, column = self.args  # an element's row, from its place: row * columns + column
             if rows.factor() % divisor == 0 and rows.lo >= 0 and column.lo >= 0:

@@ -22,22 +22,25 @@ from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.complex_pairs import of_parts
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.rules import Position
+from tinyjax.compile.kernel.rules import Elementwise, Position, lowering_of
 from tinyjax.compile.target import Target
-from tinyjax.core.jaxpr import JaxprEqn, Var
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
+from tinyjax.core.primitives import reshape_p
 
 
 def loop_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
-    """The kernel of a group whose results have one shape: a loop for each axis, and in the innermost one,
-    each result's element is computed and stored. The loops' origin is the equations that make the results.
+    """The kernel of a group whose results have one shape: a loop for each axis (before reshapes that join
+    some), and in the innermost one, each result's element is computed and stored. The loops' origin is the
+    equations that make the results.
     `names` maps the group's variables to names.
 
     (The target decides only what runs on the host, and sometimes a primitive's rule.)"""
     builder = NestBuilder(group, names, target)
     makers = dict.fromkeys(builder.producer[v] for v in group.outputs)
-    with statements_for([*makers]), builder.loops(group.outputs[0].aval.shape) as position:
+    shape = max(builder.shapes_before(group.outputs), key=len)
+    with statements_for([*makers]), builder.loops(shape) as position:
         for v in group.outputs:
-            builder.store_output(v, position)
+            builder.store_output(v, position.reshaped(v.aval.shape))
     return builder.kernel(name)
 
 
@@ -56,6 +59,16 @@ class NestBuilder(Builder):
         self.inputs = [_buffer(v, names, "in") for v in group.inputs]
         self.outputs = {v: _buffer(v, names, "out") for v in group.outputs}
         self.places = {v: MemRef(buffer) for v, buffer in zip(group.inputs, self.inputs)}
+
+    def shapes_before(self, roots: Sequence[Atom]) -> list[tuple[int, ...]]:
+        """The shapes of values, and of those from which they are computed by reshapes and elementwise."""
+        found = dict.fromkeys(v for v in roots if v in self.producer)
+        for eqn in reversed(self.group.eqns):
+            is_map = isinstance(lowering_of(eqn, self.target), Elementwise)
+            if (is_map or eqn.primitive is reshape_p) and not found.keys().isdisjoint(eqn.outvars):
+                made = (v for v in eqn.invars if v in self.producer)
+                found |= dict.fromkeys(v for v in made if v.aval.size == eqn.outvars[0].aval.size)
+        return [v.aval.shape for v in found]
 
     def store_output(self, v: Var, position: Position) -> None:
         """Computes and stores an element of an output; the statements' origin is its equation."""

@@ -83,8 +83,18 @@ class _ReductionNest(NestBuilder):
             if isinstance(rule, Reduction) and form_of(eqn, rule, target) == self.form:
                 self.rules[eqn] = rule
         first = next(iter(self.rules))
-        self.results, self.combined = first.outvars[0].aval.shape, axes_sizes(first)
+        self.results, self.combined = first.outvars[0].aval.shape, self._combined_axes(first)
         self.sweeps: list[tuple[str, ...]] = []
+
+    def _combined_axes(self, first: JaxprEqn) -> tuple[int, ...]:
+        """The sizes of the combined axes, before reshapes that join some."""
+        sizes, rows = [axes_sizes(first)], self.form.outer
+        if self.form.inner == 1:
+            roots = [v for eqn in self.rules for v in eqn.invars]
+            for shape in self.shapes_before(roots):
+                if (axes := leading_axes(shape, rows)) is not None:
+                    sizes.append(shape[axes:])
+        return max(sizes, key=len)
 
     def _levels(self) -> list[list[JaxprEqn]]:
         """The reductions in order of dependence."""

@@ -151,9 +151,10 @@ define("copy", "{0}", lambda x: x)
 # The integer of a float, which must fit into the integer's type
 define("truncate", {"f": "({t}){0}"}, np.trunc)
 define("any", {"b": "{0}"}, np.any)  # of a vector's lanes, one bool
-# What a rule never writes: a vector of scalars, and one lane of a vector
+# What a rule never writes: a vector of scalars, one lane of a vector, and its lanes in reverse
 define("vector", {}, lambda *scalars: np.array(scalars))
 define("lane", {}, lambda vector, number: vector[number])
+define("reverse", {}, lambda vector: vector[::-1])
 
 # ---- bits ----
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
@@ -26,7 +27,6 @@ from tinyjax.compile.schedules.directive import (
     axis_of,
     changed_again,
     find_loop,
-    loop_over,
     loops_of,
 )
 from tinyjax.compile.schedules.fuse import Fuse
@@ -60,9 +60,11 @@ class Chooser(ScheduleBuilder):
         return self.target.width if max(sizes) <= 4 else max(1, self.target.width // 2)
 
     def size(self, axis: str) -> int:
-        """How many iterations the loop over an axis has at most; one if there is none."""
-        loop = find_loop(self.kernel, axis) if axis else None
-        return 1 if loop is None else (loop.stop - loop.start).hi
+        """How many iterations a loop over an axis has at most; one if there is none."""
+        return max([(loop.stop - loop.start).hi for loop in self._loops_over(axis)], default=1)
+
+    def _loops_over(self, axis: str) -> list[For]:
+        return [loop for loop in loops_of(self.kernel.body) if axis_of(loop) == axis]
 
     # ---- fuse ----
 
@@ -99,9 +101,9 @@ class Chooser(ScheduleBuilder):
         last one may `overlap` if there are enough elements; `of_rows`, which are shorter than a vector, the
         lanes are neighbouring rows, and gather what data or divisions scatter.
         """
-        size, stride, width = self.size(axis), self._largest_stride(axis, of_rows), self.width
-        gather = stride > 1 and (overlap or size % width == 0) or of_rows
-        if width == 1 or (overlap and size < width) or (of_rows and not stride):
+        size, strides, width = self.size(axis), self._strides(axis, of_rows), self.width
+        gather = not strides <= {0, 1} and (overlap or size % width == 0) or of_rows
+        if width == 1 or (overlap and size < width) or (of_rows and strides <= {0}):
             return None
         why = "they are evenly apart in memory" if gather else "neighbours in memory"
         why = "a row is shorter than a vector" if of_rows else why
@@ -109,13 +111,27 @@ class Chooser(ScheduleBuilder):
         vectors = Vectorize(axis, width, gather=gather, overlap=overlap, why=why)
         return vectors if self.is_possible(vectors) else None
 
-    def _largest_stride(self, axis: str, may_vary: bool) -> int:
-        """The largest stride of accesses along the loop; 0 if vectors don't support it, or one varies."""
-        inside = every_statement(loop_over(self.kernel, axis).body)
-        strides = [s.index.stride(axis) for s in inside if isinstance(s, Load | Store)]
-        known = [0, *(stride for stride in strides if stride is not None)]
-        is_even = min(known) >= 0 and max(known) <= MAX_STRIDE
-        return max(known) if is_even and (may_vary or None not in strides) else 0
+    def vectors_of_sums(self, axis: str, multiple: int) -> tuple[list[Partition], Vectorize | None]:
+        """Vectors along a loop of sums, and how it's cut before: at its borders, if it has any, and into
+        multiples of vectors."""
+        if vectors := self.vectors_along(axis, overlap=False):
+            return [], vectors
+        cut = self.cut(axis, INSIDE, multiple) if self.width > 1 else None
+        if cut is None:
+            return [], None
+        trial = copy(self)
+        trial.kernel = cut.apply(self.kernel)
+        vectors = trial.vectors_along(axis, overlap=False) if trial._loops_over(axis) else None
+        return ([cut], vectors) if vectors else ([], None)
+
+    def _strides(self, axis: str, may_vary: bool) -> set[int]:
+        """The strides of accesses along the loop, without those that may vary; empty if vectors don't support
+        one, or one varies and must not."""
+        inside = every_statement(self._loops_over(axis))
+        found = {s.index.stride(axis) for s in inside if isinstance(s, Load | Store)}
+        known = {stride for stride in found if stride is not None}
+        is_even = may_vary or known == found
+        return known if is_even and all(abs(stride) <= MAX_STRIDE for stride in known) else set()
 
     def vectorize(self, wanted: Vectorize, splits_one: bool = False) -> str:
         """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds
@@ -174,18 +190,23 @@ class Chooser(ScheduleBuilder):
 
     def partition(self, axis: str, why: str) -> bool:
         """Cuts a loop at its borders, unless it has none or too many pieces; returns whether it did."""
+        if cut := self.cut(axis, why):
+            self.apply(cut)
+        return cut is not None
+
+    def cut(self, axis: str, why: str, multiple: int = 1) -> Partition | None:
+        """How to cut a loop at its borders; None if it has none, or too many pieces."""
         count = len(every_statement(self.kernel.body))
         would_repeat = self.size(axis) == 2 and count > MAX_REPEATED
         most = max(MAX_STATEMENTS, count)
         for into_three in (False, True):
-            directive = Partition(axis, into_three, why=why)
+            directive = Partition(axis, into_three, multiple, why=why)
             if directive.why_not(self.kernel):
-                return False
+                return None
             if not would_repeat and len(every_statement(directive.apply(self.kernel).body)) <= most:
-                self.apply(directive)
-                return True
+                return directive
         self.leave_out(directive, "its pieces would be too many")
-        return False
+        return None
 
     # ---- work-items ----
 

@@ -29,7 +29,8 @@ from tinyjax.compile.schedules.nests import names_in
 
 MAX_STRIDE = 8  # of a strided vector, which is assembled from lanes of contiguous ones
 MAX_CHOICES = 16  # elements of which each lane chooses one
-MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations that only vectors have
+# operations that only vectors have
+MASKS = ("any", "low", "high", "ramp", "vector", "lane", "reverse")
 
 
 @dataclass
@@ -52,8 +53,8 @@ class Lanes:
 
     def access(self, access: ir.Load | ir.Store) -> str:
         """How lanes access memory: "together", at one place or as neighbours (or not at all: see obstacles);
-        "even", by a stride; "apart", each by itself; or "chosen", each one of the few elements of a private
-        array."""
+        "even", by a stride, which may be negative; "apart", each by itself; or "chosen", each one of
+        the few elements of a private array."""
         is_load = isinstance(access, ir.Load)
         memory = access.memory
         stride = None if self.is_data(access.index) else self.stride(access.index)
@@ -65,7 +66,7 @@ class Lanes:
             return "chosen" if is_few else "together"
         if is_load != (memory.role == "in") or (stride is None and not is_load):
             return "together"
-        is_even = stride is not None and 1 < stride <= (MAX_STRIDE if is_load else stride)
+        is_even = stride is not None and (abs(stride) <= MAX_STRIDE if is_load else stride > 1)
         return "even" if is_even and self.end is None else "apart"
 
     def data_in(self, at: Index) -> list[Index]:
@@ -167,7 +168,9 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
             yield f"{value} is made of vectors already"
     for array, op in {s.memory: s.op for s in inside if isinstance(s, ir.Combine)}.items():
         if array not in own:
-            yield from _why_no_sum(kernel, {id(s) for s in inside}, array, op)
+            if array.width > 1:
+                yield f"{array.name} is made of vectors already"
+            yield from _why_no_sum(kernel, {id(s) for s in inside}, array, op, in_one_loop=False)
             lanes.sums[array.name] = op, _initial(kernel, array)
     for memory in set(stored_memory(loop.body)) & loaded_memory(loop.body):
         if isinstance(memory, ir.Buffer) and why_dependent(loop):

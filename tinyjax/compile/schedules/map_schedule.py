@@ -27,6 +27,7 @@ from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import split_work
 from tinyjax.compile.schedules.partition import borders
 from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.target import Target
 
@@ -72,6 +73,9 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
     if vectors is not None:
         chooser.apply(replace(vectors, overlap=has_borders or vectors.gather))
     elif rows and count <= MAX_STRIDE and (across := chooser.vectors_along(rows[-1], of_rows=True)):
+        if is_short(loop_over(chooser.kernel, columns).body) and size == count:
+            why = "a row's vectors are stored together"
+            columns *= not chooser.apply_if_possible(UnrollAndJam(columns, count, why=why))
         rows[-1] = chooser.vectorize(across)
         count *= width
     else:

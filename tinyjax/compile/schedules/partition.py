@@ -43,12 +43,19 @@ Known = dict[str, ir.Scalar | Index]
 @dataclass(frozen=True)
 class Partition(LoopDirective):
     """The loop over `axis` in pieces, cut wherever the answer to a test changes; with `into_three`, only at
-    both ends of the longest piece."""
+    both ends of the longest piece.
+
+    With a `multiple`, such as the width of vectors, pieces are also cut so that all but short ones have a
+    multiple of that many iterations. All of at least half as many keep the name of the axis: they become
+    vectors together."""
 
     into_three: bool = False
+    multiple: int = 1
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
-        if borders(loop) or loop.stop.is_const(loop.start.lo + 1):
+        first, last = _range(loop)
+        has_rest = (last + 1 - first) % self.multiple > 0
+        if borders(loop) or has_rest or (first == last and _is_fixed(loop)):
             return ""
         return f"no test of {self.axis} has an answer that changes at a number"
 
@@ -60,15 +67,33 @@ class Partition(LoopDirective):
         """The loop in pieces; names in borders are new."""
         first, last = _range(loop)
         cuts = [first, *borders(loop), last + 1]
-        if len(cuts) == 2:  # of one iteration
+        if first == last and _is_fixed(loop):
             return _simplified(substituted(loop.body, {self.axis: loop.start}), {})
         longest = max(itertools.pairwise(cuts), key=lambda piece: piece[1] - piece[0])
         if self.into_three:
             cuts = sorted({cuts[0], *longest, cuts[-1]})
-        return [
-            _piece(loop, *piece, {} if piece == longest else _border_names([loop], fresh))
-            for piece in itertools.pairwise(cuts)
-        ]
+        if self.multiple > 1:
+            cuts = sorted({*cuts, *self._wholes(loop, cuts)})
+        pieces: list[ir.Statement] = []
+        for start, stop in itertools.pairwise(cuts):
+            names = {} if (start, stop) == longest else _border_names([loop], fresh)
+            if self.multiple > 1 and self._is_long(loop, start, stop):
+                names.pop(self.axis, None)
+            pieces.append(_piece(loop, start, stop, names))
+        return pieces
+
+    def _wholes(self, loop: ir.For, cuts: Sequence[int]) -> Iterator[int]:
+        """Where whole multiples begin and end between the cuts. If work-items share the loop, each begins at
+        a multiple."""
+        for start, stop in itertools.pairwise(cuts):
+            first = start if _is_fixed(loop) else -(-start // self.multiple) * self.multiple
+            if (count := (stop - first) // self.multiple) > 0:
+                yield from (first, first + count * self.multiple)
+
+    def _is_long(self, loop: ir.For, start: int, stop: int) -> bool:
+        """Whether a piece is for vectors."""
+        in_step = _is_fixed(loop) or start % self.multiple == 0
+        return in_step and 2 * (stop - start) >= self.multiple
 
 
 def _piece(loop: ir.For, start: int, stop: int, names: dict[str, str]) -> ir.For:
@@ -76,7 +101,7 @@ def _piece(loop: ir.For, start: int, stop: int, names: dict[str, str]) -> ir.For
     names to new ones.
     """
     axis = axis_of(loop)
-    is_fixed = loop.start.op == loop.stop.op == "const"
+    is_fixed = _is_fixed(loop)
     first, count = (start, stop - start) if is_fixed else (0, stop)
     variable = index_var(names.get(axis, axis), start - first, count - 1)
     place = index(start) if stop - start == 1 else variable + first
@@ -86,6 +111,11 @@ def _piece(loop: ir.For, start: int, stop: int, names: dict[str, str]) -> ir.For
     return replace(
         loop, variable=variable, start=loop.start.max(start), stop=loop.stop.min(stop), body=body
     )
+
+
+def _is_fixed(loop: ir.For) -> bool:
+    """Whether all work-items run all iterations."""
+    return loop.start.op == loop.stop.op == "const"
 
 
 def _border_names(body: Sequence[ir.Statement], fresh: Fresh) -> dict[str, str]:

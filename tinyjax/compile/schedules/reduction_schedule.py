@@ -20,7 +20,7 @@ from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let, Statemen
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.chooser import Chooser, power_of_two
+from tinyjax.compile.schedules.chooser import INSIDE, Chooser, power_of_two
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
@@ -31,6 +31,7 @@ from tinyjax.compile.schedules.directive import (
 )
 from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import split_work
+from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.split import Split
@@ -109,15 +110,18 @@ class ReductionChooser(Chooser):
         row = self.fuse_axes(outer, "rows are numbered")
         if self.target.group > 1:
             return self._rows_in_groups(row)
-        sweeps = [self.fuse_axes(sweep, "a row is contiguous") for sweep in self.axes.sweeps]
-        units = self._results_in_vectors(row, sweeps[-1]) if row else ""
+        nests = [self._in_runs(sweep) for sweep in self.axes.sweeps]
+        units = self._results_in_vectors(row, nests[-1][0]) if row else ""
+        sweeps = [axes[-1] for axes in nests]
         unrolled = [self.unrolled(sweep) for sweep in sweeps]
         for number, sweep in enumerate(sweeps):
-            if vectors := self.vectors_along(sweep, overlap=False):
+            cut, vectors = self.vectors_of_sums(sweep, self.width)
+            if vectors:
+                self.apply(*cut)
                 sweeps[number] = self.vectorize(vectors, splits_one=True)
         at_once = min(UNROLLED, self.form.outer) if columns < LONG_ROW else 1
         for sweep, several in zip(sweeps, unrolled):
-            if sweep.endswith("_outer") and (columns % self.width or columns == self.width):
+            if sweep.endswith("_outer"):
                 self.partition(sweep, LAST)
             count, loop = several // at_once, find_loop(self.kernel, sweep)
             is_long = count > 1 and columns >= several * self.width
@@ -132,6 +136,13 @@ class ReductionChooser(Chooser):
             why = "the sums of different rows are independent"
             self.apply(UnrollAndJam(f"{row}_inner" if units else row, at_once, why=why))
         return True
+
+    def _in_runs(self, sweep: Sequence[str]) -> list[str]:
+        """Fuses the axes of a sweep, but not with runs that are long enough for vectors."""
+        axes = self.fuse_contiguous_axes(sweep, "a row is contiguous")
+        if self.size(axes[-1]) >= self.width > 1:
+            return axes
+        return [self.fuse_axes(axes, "its runs are short")]
 
     def _results_in_vectors(self, row: str, sweep: str) -> str:
         """Takes several rows at a time if the operations after their last sweep are costly: a separate loop
@@ -226,6 +237,8 @@ class ReductionChooser(Chooser):
             chunk = f"{chunk}_inner"
         if chunk:
             self.apply(Reorder(row, (chunk,), in_memory=True, why=NEIGHBOURS))
+        if not vectors:
+            self.partition(chunk, INSIDE)  # the C compiler then finds vectors
         if at_once > 1:
             self.apply_if_possible(UnrollAndJam(row, at_once, why=NEED_NOT_WAIT))
         if pieces > 1:
@@ -258,13 +271,16 @@ class ReductionChooser(Chooser):
         form, target = self.form, self.target
         results = self.fuse_axes([*self.axes.outer, *self.axes.inner], "results are numbered")
         sweep = self.fuse_contiguous_axes(self.axes.sweeps[0], "they are contiguous")
-        if vectors := self._long_rows(sweep):
+        cut, vectors = self._long_rows(sweep)
+        if vectors:
             axis, along = self.fuse_axes(sweep[:-1], "rows are numbered"), sweep[-1]
         else:
             axis = along = self.fuse_axes(sweep, "elements are numbered")
-            vectors = self.vectors_along(axis, overlap=False)
+            cut, vectors = self.vectors_of_sums(axis, UNROLLED * self.width)
         width = self.width if vectors else 1
-        at_once = self.unrolled(along) if vectors else target.accumulators
+        at_once = target.accumulators
+        if vectors:
+            at_once = UNROLLED if cut else self.unrolled(along)
         block, each = at_once * width, at_once * width
         if along != axis:
             block, each = 1, self.size(along)
@@ -274,6 +290,8 @@ class ReductionChooser(Chooser):
         self.apply(RFactor(axis, items, block, why=why))
         if target.group > 1:
             self._piece_in_group(axis, results, items)
+        if cut and self.apply_if_possible(*cut):
+            at_once = self.unrolled(along)  # without its tests
         chunk = self.vectorize(vectors) if vectors else axis
         if each % width:
             self.partition(chunk, LAST)
@@ -291,13 +309,11 @@ class ReductionChooser(Chooser):
             self.as_tree(axis, self.target.group)
         self.as_tree(f"{axis}_partial", self.lanes_for(pieces))
 
-    def _long_rows(self, axes: Sequence[str]) -> Vectorize | None:
+    def _long_rows(self, axes: Sequence[str]) -> tuple[list[Partition], Vectorize | None]:
         """Vectorizes the combined elements if they lie in memory in many separate runs."""
-        if len(axes) < 2:
-            return None
         *rows, columns = map(self.size, axes)
-        is_long = math.prod(rows) >= PIECES and columns >= self.width
-        return self.vectors_along(axes[-1], overlap=False) if is_long else None
+        is_long = bool(rows) and math.prod(rows) >= PIECES and columns >= self.width
+        return self.vectors_of_sums(axes[-1], self.width) if is_long else ([], None)
 
 
 def _work_of(s: Statement) -> int:

@@ -46,6 +46,7 @@ from tinyjax.compile.schedules.directive import (
     accumulators_in,
     axis_of,
     loop_over,
+    loops_of,
 )
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh, stored_names, the_same
@@ -67,7 +68,8 @@ class UnrollAndJam(LoopDirective):
         if not all(at.factor() % self.count == 0 for at in bounds):
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not {self.count} at a time"
         sums = accumulators_in(loop.body)
-        if sums and loop.variable.hi + 1 < self.count:
+        over_axis = [s for s in loops_of(kernel.body) if axis_of(s) == self.axis]
+        if sums and max(map(_iterations, over_axis)) < self.count:
             return f"{self.axis} has fewer than {self.count} iterations"
         return why_no_parts(kernel, loop, sums, False) if sums else why_dependent(loop)
 
@@ -102,9 +104,10 @@ class UnrollAndJam(LoopDirective):
         """`count` iterations at a time, and then the remaining ones. Each copy of the body except the first
         has its own accumulators, and names that end in the mark and a number."""
         count, size = self.count, loop.variable.hi + 1
-        if size < count:
+        if _iterations(loop) < count:
             return [loop]
-        groups = index_var(f"{self.axis}_by{count}", 0, size // count - 1)
+        least, last = loop.variable.lo // count, size // count - 1
+        groups = index_var(f"{self.axis}_by{count}", least, last)
         own = sorted({*defined_names(loop.body)} - _same_in_all(loop))
         bodies = [substituted(loop.body, {self.axis: groups * count})]
         for number in range(1, count):
@@ -118,6 +121,11 @@ class UnrollAndJam(LoopDirective):
         if (stop - start).is_const(1):
             return substituted(jammed.body, {axis_of(jammed): start})
         return [jammed]
+
+
+def _iterations(loop: ir.For) -> int:
+    """The most that it may have."""
+    return loop.variable.hi + 1 - loop.variable.lo
 
 
 def is_short(body: Sequence[ir.Statement]) -> bool:

@@ -4,7 +4,7 @@ Values that depend on the axis vary from lane to lane; all others are uniform, a
 index, one element is loaded. For an index that grows by 1 from lane to lane, memory is contiguous: a vector
 is loaded, the last one up to an end. Other indices (every second element, an index from data) have no vector
 load, and the loop stays as it is. Or, if it pays, lanes load and store at scattered places (`gather`), evenly
-spaced or one by one.
+spaced (in reverse, too) or one by one.
 
     for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):
       a:f32 = a_in[i1_inner]                      a:f32 x16 = a_in[i1_outer * 16 x16 before 100]
@@ -12,7 +12,8 @@ spaced or one by one.
       b_out[i1_inner] = b                         b_out[i1_outer * 16 x16 before 100] = b
 
 An accumulator that the loop combines into becomes a vector of accumulators, one for each lane; lanes beyond
-the end leave theirs unchanged. After the loop the lanes are combined in pairs, half with half.
+the end leave theirs unchanged. Terms from outside the loop, such as those at borders, go to the first lane.
+After the loop the lanes are combined in pairs, half with half.
 
 A while whose condition varies goes on as long as it holds in any lane. The other lanes leave their carry
 unchanged. The iteration comes before the test, because the last one changes nothing: so the carry stays in
@@ -68,13 +69,13 @@ class Vectorize(LoopDirective):
         return reason or next(obstacles(kernel, loop, self._lanes_once_split(loop)), "")
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        loop = loop_over(kernel, self.axis)
         if not self._is_one(kernel):
             inner = replace(self, axis=f"{self.axis}_inner")
-            return inner.apply(self._split(loop).apply(kernel))
-        lanes = self._lanes(loop)
-        assert not list(obstacles(kernel, loop, lanes))
-        return replace(kernel, body=replaced(kernel.body, _Vectors(lanes).around))
+            return inner.apply(self._split(loop_over(kernel, self.axis)).apply(kernel))
+        loops = [loop for loop in loops_of(kernel.body) if axis_of(loop) == self.axis]
+        lanes = {id(loop): self._lanes(loop) for loop in loops}
+        assert not [reason for s in loops for reason in obstacles(kernel, s, lanes[id(s)])]
+        return replace(kernel, body=replaced(kernel.body, _Vectors(loops, lanes).around))
 
     def _is_one(self, kernel: ir.Kernel) -> bool:
         """Whether one vector has room for all iterations of each loop over the axis."""
@@ -100,12 +101,14 @@ class Vectorize(LoopDirective):
 
 
 class _Vectors:
-    """Writes a loop's statements in vectors."""
+    """Writes the statements of loops over one axis in vectors."""
 
-    def __init__(self, lanes: Lanes):
-        self.lanes = lanes
-        # whether lanes are before the end
-        self.inside = ir.Value(f"{lanes.axis}_inside", BOOL, lanes.width)
+    def __init__(self, loops: list[ir.For], lanes: dict[int, Lanes]):
+        self.lanes_of = lanes  # by the identity of their loop
+        self.lanes = lanes[id(loops[0])]  # of the loop that is written
+        self.sums = {name: sum for of in lanes.values() for name, sum in of.sums.items()}
+        self.in_loops = {id(s) for loop in loops for s in every_statement(loop.body)}
+        self.inside = ir.Value("", BOOL)  # whether lanes are before the end
         self.count = 0  # of vectors whose names contain the axis
         self.copies = False  # whether only private arrays are stored to
         self.numbers: dict[str, ir.Value] = {}  # the values that the body computes, by name
@@ -114,13 +117,24 @@ class _Vectors:
     def around(self, statement: ir.Statement) -> list[ir.Statement]:
         """The statements that replace one of the kernel: the loop, or a use of its accumulators outside."""
         match statement:
-            case ir.For() if axis_of(statement) == self.lanes.axis:
+            case ir.For() if id(statement) in self.lanes_of:
+                self.lanes = self.lanes_of[id(statement)]
                 return self._loop(statement)
-            case ir.Allocate(array) if array.name in self.lanes.sums:
+            case ir.Allocate(array) if array.name in self.sums:
                 return [replace(statement, array=self._array(array))]
-            case ir.Load(_, source) if source.name in self.lanes.sums:
-                return self._combined(statement, self.lanes.sums[source.name][0])
+            case ir.Load(_, source) if source.name in self.sums:
+                return self._combined(statement, self.sums[source.name][0])
+            case ir.Combine(array) if array.name in self.sums:
+                return [statement] if id(statement) in self.in_loops else self._in_first(statement)
         return [statement]
+
+    def _in_first(self, combine: ir.Combine) -> list[ir.Statement]:
+        """Combines a number from outside the loops with an accumulator's first lane."""
+        value, initial = combine.value, self.sums[combine.memory.name][1]
+        numbers = (value, *[initial] * (self.lanes.width - 1))
+        with ir.statements_of(combine.origin):
+            let = ir.Let(self.fresh("term", value.dtype), "vector", numbers)
+        return [let, replace(combine, memory=self._array(combine.memory), value=let.target)]
 
     def _combined(self, load: ir.Load, op: str) -> list[ir.Statement]:
         """Loads an accumulator's lanes and combines them in pairs. For b with 4 lanes: b_v4 is loaded, its
@@ -153,7 +167,9 @@ class _Vectors:
         whiles = [s for s in inside if isinstance(s, ir.While)]
         body: list[ir.Statement] = []
         if lanes.end is not None and (lanes.sums or any(lanes.differs(s.holds) for s in whiles)):
-            number = ir.Value(f"{lanes.axis}_number", INT32, lanes.width)
+            unique = self.count or ""  # there may be several loops
+            number = ir.Value(f"{lanes.axis}_number{unique}", INT32, lanes.width)
+            self.inside = ir.Value(f"{lanes.axis}_inside{unique}", BOOL, lanes.width)
             with ir.statements_of(loop.origin):
                 body.append(ir.Let(number, "ramp", (lanes.first, number_of(1))))
                 body.append(ir.Let(self.inside, "lt", (number, lanes.end)))
@@ -180,7 +196,8 @@ class _Vectors:
             case ir.Load() if lanes.access(statement) == "chosen":
                 return self._chosen(statement)
             case ir.Load(target):
-                return [replace(statement, target=self.value(target), **self._places(statement))]
+                load = replace(statement, target=self.value(target), **self._places(statement))
+                return [load] if load.stride > 0 else self._backwards(load)
             case ir.Store() if lanes.access(statement) == "apart":
                 return self._scattered(statement)
             case ir.Store(memory, at, value):
@@ -203,6 +220,15 @@ class _Vectors:
             case ir.While(_, holds) if lanes.differs(holds):
                 return [self._while(statement)]
         return [statement]
+
+    def _backwards(self, load: ir.Load) -> list[ir.Statement]:
+        """The elements from the last lane's to the first lane's, and their reverse."""
+        target, apart = self.fresh("back", load.target.dtype), -load.stride
+        first = load.index - (self.lanes.width - 1) * apart
+        return [
+            replace(load, target=target, index=first, stride=apart),
+            ir.Let(load.target, "reverse", (target,)),
+        ]
 
     def _gathered(self, load: ir.Load) -> list[ir.Statement]:
         """The elements of all lanes, loaded one by one."""
@@ -299,7 +325,7 @@ class _Vectors:
         return replace(value, width=self.lanes.width) if self.lanes.differs(value) else value
 
     def _array(self, memory: ir.Buffer | ir.PrivateArray) -> Any:
-        is_vector = memory.name in self.lanes.varying or memory.name in self.lanes.sums
+        is_vector = memory.name in self.lanes.varying or memory.name in self.sums
         if isinstance(memory, ir.PrivateArray) and is_vector and memory.width == 1:
             return replace(memory, width=self.lanes.width)
         return memory

@@ -281,7 +281,7 @@ def test_elements_in_reverse_are_loaded_forwards(stride):
     naive = gathered(32, lambda i: index(31 * stride) - i * stride)
     x, y = naive.buffers
     load, store = naive.body[0].body
-    load = replace(load, source=replace(x, size=32 * stride))
+    load = replace(load, memory=replace(x, size=32 * stride))
     body = [replace(naive.body[0], body=[load, store])]
     naive = replace(naive, buffers=[load.memory, y], body=body)
     kernel = Vectorize("i1", 16, gather=True).apply(naive)

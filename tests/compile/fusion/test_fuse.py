@@ -292,7 +292,7 @@ def _stencil(x):
     lambda x: jnp.sum(jnp.diff(x, axis=0, prepend=0.0) ** 2),
 ])  # fmt: skip
 def test_a_reduction_has_vectors_across_borders(f):
-    """Its loop is cut at the borders: so the terms need not be stored first."""
+    """Its loop is cut at the borders: so the terms don't have to be stored first."""
     _, (group,), (kernel,) = stages(f, aval(80, 80))
     assert group.form is not None
     assert any(isinstance(s, Load) and s.target.width > 1 for s in every_statement(kernel.body))

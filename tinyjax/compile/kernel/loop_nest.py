@@ -62,12 +62,13 @@ class NestBuilder(Builder):
 
     def shapes_before(self, roots: Sequence[Atom]) -> list[tuple[int, ...]]:
         """The shapes of values, and of those from which they are computed by reshapes and elementwise."""
-        found = dict.fromkeys(v for v in roots if v in self.producer)
+        found = dict.fromkeys([v for v in roots if v in self.producer])
         for eqn in reversed(self.group.eqns):
-            is_map = isinstance(lowering_of(eqn, self.target), Elementwise)
-            if (is_map or eqn.primitive is reshape_p) and not found.keys().isdisjoint(eqn.outvars):
-                made = (v for v in eqn.invars if v in self.producer)
-                found |= dict.fromkeys(v for v in made if v.aval.size == eqn.outvars[0].aval.size)
+            if found.keys().isdisjoint(eqn.outvars):
+                continue
+            if eqn.primitive is reshape_p or isinstance(lowering_of(eqn, self.target), Elementwise):
+                size, made = eqn.outvars[0].aval.size, self.producer
+                found |= dict.fromkeys([v for v in eqn.invars if v in made and v.aval.size == size])
         return [v.aval.shape for v in found]
 
     def store_output(self, v: Var, position: Position) -> None:

@@ -29,8 +29,11 @@ _CALL = Primitive("closed_call", multiple_results=True)
 
 
 def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same with the equations that `expansions` has a function for expanded."""
-    return _with_expansions(closed, expansions)
+    """The same with the equations that `expansions` has a function for expanded. Equal ones become one first:
+    the loops of two expansions are not found to be equal."""
+    if expansions.keys().isdisjoint([eqn.primitive for eqn in closed.jaxpr.eqns]):
+        return closed
+    return _with_expansions(cse(closed), expansions)
 
 
 def expand_late(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -42,7 +45,6 @@ def _with_expansions(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) 
     """The same with the equations for which the rule of their primitive returns a function expanded."""
     if rules.keys().isdisjoint([eqn.primitive for eqn in closed.jaxpr.eqns]):
         return closed
-    closed = cse(closed)  # equal loops of two expansions are not found to be equal
     changed = walk(closed, lambda eqn, producer: _expanded(eqn, rules))
     if changed is closed:
         return closed

@@ -18,6 +18,7 @@ from tinyjax import lax
 from tinyjax.compile.kernel.rules import least
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.passes.expand import expansions
+from tinyjax.core.bind import no_rule_reasons
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.sorting import sort_p
@@ -96,3 +97,5 @@ def _place_of(extreme: Callable[..., Any], eqn: JaxprEqn) -> Callable[..., list[
 expansions[sort_p] = _expansion
 expansions[lax.argmax_p] = functools.partial(_place_of, lax.reduce_max)
 expansions[lax.argmin_p] = functools.partial(_place_of, lax.reduce_min)
+for _primitive in (lax.argmax_p, lax.argmin_p):
+    no_rule_reasons[_primitive, "lowering"] = "lax/lowering/sorting.py makes two reductions of it"

@@ -52,9 +52,14 @@ def ndtr(x: Any) -> Array:
 
 
 def _ndtr(x: Any) -> Array:
-    """By erfc, which is accurate on both sides of 0, and where it is small."""
-    minus_half_sqrt_2 = x.dtype.type(-0.5) * np.sqrt(2.0, dtype=x.dtype)
-    return x.dtype.type(0.5) * lax.erfc(x * minus_half_sqrt_2)
+    """By erf in the middle, and by erfc on the sides, each where it is accurate."""
+    typ = x.dtype.type
+    half_sqrt_2 = typ(0.5) * np.sqrt(2.0, dtype=x.dtype)
+    w = x * half_sqrt_2
+    z = lax.abs(w)
+    in_middle, middle = lax.lt(z, half_sqrt_2), typ(1.0) + lax.erf(w)
+    side = lax.select(lax.gt(w, typ(0.0)), typ(2.0) - lax.erfc(z), lax.erfc(z))
+    return typ(0.5) * lax.select(in_middle, middle, side)
 
 
 ndtri_p = host_primitive("ndtri", 1, lambda special, p: special.ndtri(p))
@@ -87,10 +92,10 @@ def log_ndtr(x: Any, series_order: int = 3) -> Array:
     x = jnp.asarray(x)
     check_float(x)
     low = np.array(_LOWER_BOUND[x.dtype], x.dtype)
-    of_left = _ndtr(jnp.where(x > 0, -x, lax.max(low, x)))
+    in_middle = lax.log(_ndtr(lax.clamp(low, x, np.zeros_like(low))))
     series = _log_ndtr_by_series(lax.min(x, low), series_order)
-    not_positive = jnp.where(lax.gt(x, low), lax.log(of_left), series)
-    return jnp.where(x > 0, lax.log1p(-of_left), not_positive)
+    not_positive = jnp.where(lax.gt(x, low), in_middle, series)
+    return jnp.where(x > 0, lax.log1p(-_ndtr(-x)), not_positive)
 
 
 @log_ndtr.defjvp

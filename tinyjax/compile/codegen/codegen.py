@@ -171,7 +171,8 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
 def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterator[Line]:
     """A statement around others. The lines of these are indented by two spaces and keep their origins; those
     around them have the statement's own, and the type of a loop's variable is `scope.index`. A loop with
-    `operations` also ends when `stopped_text` is true: `i < n && !tj_stopped(..)`, `!more || tj_stopped(..)`."""
+    `operations` also ends when `stopped_text` is true: `i < n && !tj_stopped(...)`, and
+    `!more || tj_stopped(...)`."""
     origin = statement.origin
     match statement:
         case ir.For(variable, start, stop, body, step, each):

@@ -50,8 +50,9 @@ def assert_close(name, x, y, ulps):
     # Compiled numbers below the smallest normal one are 0; float16s are computed as float32s.
     tiny = 2.3e-308 if y.dtype in (np.float64, np.complex128) else 1.2e-38
     tiny = 6e-8 if y.dtype == np.float16 else tiny
-    # A float64's lgamma has units of 1 left near its zeros, as XLA's.
-    least = 10 * epsilon if name.startswith("lgamma") and y.dtype == np.float64 else 2 * tiny
+    # A float64's lgamma and digamma have units of 1 left near their zeros, as XLA's.
+    is_gamma = name.startswith(("lgamma", "digamma")) and y.dtype == np.float64
+    least = 10 * epsilon if is_gamma else 2 * tiny
     np.testing.assert_allclose(
         x.astype(wide), y.astype(wide), rtol=ulps * epsilon, atol=least, err_msg=name
     )

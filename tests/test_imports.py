@@ -46,6 +46,8 @@ LATE = {
     "tinyjax.compile.cost": "60, with the other two: with the first jit",
     "tinyjax.compile.fusion.cost_record": "with the cost of a lowered function",
     "tinyjax.compile.kernel.complex_pairs": "with the first complex number in a kernel",
+    "tinyjax.compile.kernel.functions.table": "20: with the first special function that is jitted",
+    "tinyjax.lax.lowering.special": "4: with the same",
     "tinyjax.compile.kernel.kernel_ir": "with the first jit",
     "tinyjax.compile.lowered": "with the first jit",
     "tinyjax.many_devices.axis_types": "with the first out_sharding of a function of many equations",

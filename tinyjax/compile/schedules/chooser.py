@@ -98,10 +98,13 @@ class Chooser(ScheduleBuilder):
         self, axis: str, overlap: bool = True, of_rows: bool = False
     ) -> Vectorize | None:
         """Vectors along the axis if possible: of neighbours in memory, or strided ones if all are whole. The
-        last one may `overlap` if there are enough elements; `of_rows`, which are shorter than a vector, the
-        lanes are neighbouring rows, and gather what data or divisions scatter.
+        last one may `overlap` if there are enough elements, or else smaller vectors may fill a short row;
+        `of_rows`, which are shorter than a vector, the lanes are neighbouring rows, and gather what data or
+        divisions scatter.
         """
         size, strides, width = self.size(axis), self._strides(axis, of_rows), self.width
+        if size < width and not overlap:
+            width = next((part for part in (width // 2, width // 4) if size % part == 0), width)
         gather = not strides <= {0, 1} and (overlap or size % width == 0) or of_rows
         if width == 1 or (overlap and size < width) or (of_rows and strides <= {0}):
             return None

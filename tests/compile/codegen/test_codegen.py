@@ -9,6 +9,7 @@ from lowering import aval, softmax_like, stages
 from small_kernels import reversed_in_groups
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import Scope, kernel_text, lines_of
 from tinyjax.compile.codegen.helpers import interleave_helper, strided_helper
@@ -220,9 +221,11 @@ def test_shuffles_that_interleave_vectors(count):
     assert stored == [(lane, n) for lane in range(4) for n in range(count)]
 
 
-@pytest.mark.parametrize("columns", [17, 31, 45])
-def test_the_last_elements_of_a_row_are_loaded_with_those_before_them(columns):
-    x = np.random.default_rng(0).integers(-9, 9, (5, columns)).astype(np.float32)
-    total = jax.jit(lambda x: (x * 2).sum(1))
-    assert f"tj_load_last{columns % 16}of16_float(" in total.lower(x).as_text()
-    np.testing.assert_array_equal(total(x), (x * 2).sum(1))
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint8, jnp.bfloat16])
+@pytest.mark.parametrize("columns", [9, 10, 15, 18, 24, 31, 45])
+def test_the_last_elements_of_a_row_are_two_overlapping_halves(columns, dtype):
+    x = np.random.default_rng(0).integers(0, 9, (5, columns)).astype(dtype)
+    f = jax.jit(lambda x: x - x.max(1, keepdims=True))
+    text, count = f.lower(x).as_text(), columns % 16
+    assert f"tj_load_first{count}of16" in text and f"tj_store_first{count}of16" in text
+    np.testing.assert_array_equal(f(x), x - x.max(1, keepdims=True))

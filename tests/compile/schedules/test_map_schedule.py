@@ -49,10 +49,10 @@ def test_doubles_have_vectors_of_half_the_width():
 
 
 def test_what_is_not_in_vectors_says_why():
-    (line,) = schedule(lambda x: x[::9] + 1, (900,))
+    (line,) = schedule(lambda x: x[::17] + 1, (900,))
     assert (
         line
-        == "# not Vectorize('i1', 16, overlap=True): neighbours are apart in memory, at a_in[i1 * 9]"
+        == "# not Vectorize('i1', 16, overlap=True): neighbours are apart in memory, at a_in[i1 * 17]"
     )
 
 
@@ -60,6 +60,18 @@ def test_elements_in_reverse_are_vectors():
     assert schedule(lambda x: lax.rev(x, (0,)) + 1, (100,)) == [
         "Vectorize('i1', 16, gather=True, overlap=True)"
     ]
+
+
+@pytest.mark.parametrize("columns", [9, 10, 16])
+def test_columns_of_a_matrix_are_strided_vectors_unless_other_loops_read_what_is_between(columns):
+    def column(x):
+        return x[:, 3] * 2 - x[:, columns - 1]
+
+    strided = "Vectorize('i1', 16, gather=True, overlap=True)"
+    assert schedule(column, (100, columns))[0] == strided
+    assert strided not in schedule(lambda x: x[:, :4] + x[:, 4:8], (100, columns))
+    x = np.random.default_rng(0).normal(size=(100, columns)).astype(np.float32)
+    np.testing.assert_array_equal(jax.jit(column)(x), column(x))
 
 
 def test_the_few_elements_of_rows_are_computed_together():

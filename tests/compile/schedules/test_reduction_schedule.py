@@ -35,6 +35,17 @@ def test_rows_of_any_length(columns):
     same(lambda x: (jax.nn.softmax(x), x.sum(1), x.max(1)), data(5, columns))
 
 
+@pytest.mark.parametrize("columns, width", [(6, "across"), (8, 8), (10, 16), (12, 4), (16, 16)])
+def test_a_short_row_has_the_vectors_that_it_fills(columns, width):
+    x, w = data(300, columns), data(columns)
+    for f in (lambda x, w: (x * w).sum(1), lambda x, w: x @ w):
+        schedule = jax.jit(f).lower(x, w).as_text("schedule of k0")
+        rows = "Vectorize('i1', 16, gather=True, overlap=True)"
+        own = [f"Vectorize('i2{part}', {width})" for part in ("", "_inner")]
+        assert any(text in schedule for text in ([rows] if width == "across" else own)), schedule
+        same(f, x, w)
+
+
 @pytest.mark.parametrize("rows", [1, 3, 4, 6, 201, 1025])
 def test_any_number_of_rows(rows):
     same(lambda x: (jax.nn.softmax(x), x.sum(1), x.max(1)), data(rows, 40))

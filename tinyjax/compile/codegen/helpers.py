@@ -192,32 +192,39 @@ def interleave_helper(t: str, w: int, s: int) -> Helper:
     return Helper(name, text, (whole,))
 
 
-LOAD_LAST = """\
+# The first elements of a vector, as two smaller ones, which overlap.
+LOAD_FIRST = """\
 {t}{w} {name}(__global const {t} *p) {{
-  {t}{w} x = {whole}(p - {before});
-  return __builtin_shufflevector(x, x, {lanes});
+  return __builtin_shufflevector({part}(p), {part}(p + {rest}), {lanes});
+}}
+"""
+STORE_FIRST = """\
+__attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
+  {part}(__builtin_shufflevector(x, x, {low}), p);
+  {part}(__builtin_shufflevector(x, x, {high}), p + {rest});
 }}
 """
 
 
 @functools.cache
-def last_helper(t: str, w: int, count: int) -> Helper:
-    """The function that loads the last `count` of `w` elements that end there, and the last one again."""
-    name, whole = f"tj_load_last{count}of{w}_{t}", memory_helper("load", t, w)
-    lanes = ", ".join(str(min(w - count + lane, w - 1)) for lane in range(w))
-    text = LOAD_LAST.format(name=name, whole=whole.name, t=t, w=w, before=w - count, lanes=lanes)
-    return Helper(name, text, (whole,))
+def first_helper(kind: str, t: str, w: int, count: int) -> Helper:
+    """The function that stores the first `count` of `w` elements, or loads them, the last one repeated."""
+    size = 1 << (count.bit_length() - 1)
+    rest, part = count - size, memory_helper(kind, t, size)
+    places = [lane if lane < size else lane + size - rest for lane in range(count)]
+    ranges = places + places[-1:] * (w - count), range(size), range(rest, count)
+    lanes, low, high = (", ".join(map(str, numbers)) for numbers in ranges)
+    parts = {"part": part.name, "rest": rest, "lanes": lanes, "low": low, "high": high}
+    name, text = f"tj_{kind}_first{count}of{w}_{t}", LOAD_FIRST if kind == "load" else STORE_FIRST
+    return Helper(name, text.format(name=name, t=t, w=w, **parts), (part,))
 
 
-def known_part(load: Load) -> int:
-    """How many elements of a buffer there are before the end, if that is known and others lie before them;
-    else 0.
-    """
-    if load.end is None:
+def known_part(access: Load | Store) -> int:
+    """How many elements there are before the end, if that is known and more than one; else 0."""
+    if access.end is None:
         return 0
-    count, width = load.end - load.index, load.target.width
-    is_known = count.op == "const" and 0 < count.lo < width
-    return count.lo if is_known and load.index.lo >= width - count.lo else 0
+    count = access.end - access.index
+    return count.lo if count.op == "const" and 1 < count.lo < width_of(access) else 0
 
 
 def vector_access(access: Load | Store, calls: Calls, *value: str) -> str:
@@ -229,8 +236,8 @@ def vector_access(access: Load | Store, calls: Calls, *value: str) -> str:
     if isinstance(memory, PrivateArray):
         t = "float" if memory.dtype in HALVES else t  # the bits of halves are in buffers only
         helper = memory_helper(f"{kind}_private", t, width)
-    elif isinstance(access, Load) and (count := known_part(access)):
-        helper, part = last_helper(t, width, count), []
+    elif count := known_part(access):
+        helper, part = first_helper(kind, t, width, count), []
     elif access.stride > 1:
         helper = strided_helper(kind, t, width, access.stride)
     else:

@@ -40,6 +40,7 @@ from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.target import Target
 
+SHORT_ROW = 8  # elements: of longer rows, neighbours are too far apart to be lanes
 ACCUMULATORS = 8  # of a sum that is not in vectors
 MAX_REPEATED = 150  # statements of a kernel in which a loop of two iterations is cut into both
 INSIDE = "inside of the borders nothing is tested"
@@ -98,10 +99,13 @@ class Chooser(ScheduleBuilder):
         self, axis: str, overlap: bool = True, of_rows: bool = False
     ) -> Vectorize | None:
         """Vectors along the axis if possible: of neighbours in memory, or strided ones if all are whole. The
-        last one may `overlap` if there are enough elements; `of_rows`, which are shorter than a vector, the
-        lanes are neighbouring rows, and gather what data or divisions scatter.
+        last one may `overlap` if there are enough elements, or else smaller vectors may fill a short row;
+        `of_rows`, which are shorter than a vector, the lanes are neighbouring rows, and gather what data or
+        divisions scatter.
         """
         size, strides, width = self.size(axis), self._strides(axis, of_rows), self.width
+        if size < width and not overlap:
+            width = next((part for part in (width // 2, width // 4) if size % part == 0), width)
         gather = not strides <= {0, 1} and (overlap or size % width == 0) or of_rows
         if width == 1 or (overlap and size < width) or (of_rows and strides <= {0}):
             return None
@@ -126,12 +130,16 @@ class Chooser(ScheduleBuilder):
 
     def _strides(self, axis: str, may_vary: bool) -> set[int]:
         """The strides of accesses along the loop, without those that may vary; empty if vectors don't support
-        one, or one varies and must not."""
+        one, or one varies and must not. They skip few elements if other loops read these."""
         inside = every_statement(self._loops_over(axis))
-        found = {s.index.stride(axis) for s in inside if isinstance(s, Load | Store)}
+        places = [s.index for s in inside if isinstance(s, Load | Store)]
+        found = {place.stride(axis) for place in places}
         known = {stride for stride in found if stride is not None}
+        others = set(map(axis_of, loops_of(self.kernel.body))) - {axis}
+        is_read = any(place.stride(other) == 1 for place in places for other in others)
+        most = SHORT_ROW if is_read else MAX_STRIDE
         is_even = may_vary or known == found
-        return known if is_even and all(abs(stride) <= MAX_STRIDE for stride in known) else set()
+        return known if is_even and all(abs(stride) <= most for stride in known) else set()
 
     def vectorize(self, wanted: Vectorize, splits_one: bool = False) -> str:
         """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds

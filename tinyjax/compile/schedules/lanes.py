@@ -27,7 +27,7 @@ from tinyjax.compile.schedules.dependences import why_dependent, why_in_order
 from tinyjax.compile.schedules.directive import axis_of
 from tinyjax.compile.schedules.nests import names_in
 
-MAX_STRIDE = 8  # of a strided vector, which is assembled from lanes of contiguous ones
+MAX_STRIDE = 16  # of a strided vector, which is assembled from lanes of contiguous ones
 MAX_CHOICES = 16  # elements of which each lane chooses one
 # operations that only vectors have
 MASKS = ("any", "low", "high", "ramp", "vector", "lane", "reverse")

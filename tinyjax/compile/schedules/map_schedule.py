@@ -20,10 +20,9 @@ from dataclasses import replace
 
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.chooser import INSIDE, Chooser
+from tinyjax.compile.schedules.chooser import INSIDE, SHORT_ROW, Chooser
 from tinyjax.compile.schedules.dependences import inner_iterations
 from tinyjax.compile.schedules.directive import axis_of, loop_over, loops_of, perfect_nest
-from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import split_work
 from tinyjax.compile.schedules.partition import borders
 from tinyjax.compile.schedules.reorder import Reorder
@@ -72,7 +71,7 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
     vectors = chooser.vectors_along(columns)
     if vectors is not None:
         chooser.apply(replace(vectors, overlap=has_borders or vectors.gather))
-    elif rows and count <= MAX_STRIDE and (across := chooser.vectors_along(rows[-1], of_rows=True)):
+    elif rows and count <= SHORT_ROW and (across := chooser.vectors_along(rows[-1], of_rows=True)):
         if is_short(loop_over(chooser.kernel, columns).body) and size == count:
             why = "a row's vectors are stored together"
             columns *= not chooser.apply_if_possible(UnrollAndJam(columns, count, why=why))

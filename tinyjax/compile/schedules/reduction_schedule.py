@@ -20,7 +20,7 @@ from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let, Statemen
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.chooser import INSIDE, Chooser, power_of_two
+from tinyjax.compile.schedules.chooser import INSIDE, SHORT_ROW, Chooser, power_of_two
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
@@ -29,7 +29,6 @@ from tinyjax.compile.schedules.directive import (
     loop_over,
     perfect_nest,
 )
-from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import split_work
 from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.reorder import Reorder
@@ -102,7 +101,8 @@ class ReductionChooser(Chooser):
         wait for another; a long row has several accumulators.
         """
         columns, outer = self.form.reduction_size, self.axes.outer
-        if columns <= MAX_STRIDE and outer and self.width > 1:
+        is_short = columns <= SHORT_ROW and self.width > 1
+        if outer and is_short and not all(self._fills(sweep[-1]) for sweep in self.axes.sweeps):
             outer = tuple(self.fuse_contiguous_axes(outer, "rows are numbered"))
             if vectors := self.vectors_along(outer[-1], of_rows=True):
                 self._short_rows(outer, vectors)
@@ -136,6 +136,13 @@ class ReductionChooser(Chooser):
             why = "the sums of different rows are independent"
             self.apply(UnrollAndJam(f"{row}_inner" if units else row, at_once, why=why))
         return True
+
+    def _fills(self, axis: str) -> bool:
+        """Whether a short row's elements fill vectors that are at least half as wide as others."""
+        size, vectors = self.size(axis), self.vectors_along(axis, overlap=False)
+        return (
+            vectors is not None and size % vectors.width == 0 and vectors.width >= self.width // 2
+        )
 
     def _in_runs(self, sweep: Sequence[str]) -> list[str]:
         """Fuses the axes of a sweep, but not with runs that are long enough for vectors."""

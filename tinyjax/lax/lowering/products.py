@@ -33,7 +33,7 @@ LARGE = 2**26  # with more, synchronizing costs little compared to what BLAS sav
 FEW = 16  # elements of a result that a product kernel has no use for
 # On a GPU, work-items share each sum of LONG terms or more, if there are FEW_LONG such sums at most.
 LONG, FEW_LONG = 2**9, 2**10
-MIN_TERMS = 17  # of a product with a vector: shorter sums are computed where they are read
+MIN_TERMS = 8  # of a product with a vector: shorter sums are computed where they are read
 
 
 def _dot_general(eqn: JaxprEqn, target: Target) -> rules.Lowering:

@@ -119,8 +119,15 @@ def test_a_loop_that_takes_too_long_begins_anew_when_its_kernel_is_built(monkeyp
     assert build_of(f, 0).executable is not None
 
 
-def test_a_loop_of_unknown_length_waits_where_effects_would_happen_again():
-    f = jax.jit(lambda x: jax.debug.callback(lambda x: None, x) or count_to(10)(x))
+def called_back(x):
+    return jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct((), jnp.int32), x)
+
+
+@pytest.mark.parametrize(
+    "before", [lambda x: jax.debug.callback(lambda x: None, x) or x, called_back]
+)
+def test_a_loop_of_unknown_length_waits_where_python_would_be_called_again(before):
+    f = jax.jit(lambda x: count_to(10)(before(x)))
     assert f(0) == 10
     assert isinstance(build_of(f, 0), executable.Executable)
 

@@ -10,6 +10,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile import plan
 from tinyjax.fast import launch_fusion
+from tinyjax.fast.prepared_launch import prepared
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.loops import StoppableStep
 
@@ -87,11 +88,13 @@ def test_the_threads_kernel_is_built_when_it_is_first_needed():
     assert not step.by_threads.inline
 
 
-def test_after_a_loop_that_was_too_long_calls_go_to_the_threads_for_a_while(monkeypatch):
+@pytest.mark.parametrize("prepare", [lambda program: program, prepared])
+def test_after_a_loop_that_was_too_long_calls_go_to_the_threads_for_a_while(monkeypatch, prepare):
     monkeypatch.setattr(launch_fusion, "inline_operations", lambda *args: 1000)
     executable = jax.jit(lambda n: lax.fori_loop(0, n, lambda i, x: x + 1, 0)).lower(3).compile()
-    (step,) = steps_of(executable)
-    rests = [(int(executable(n)), step.rest) for n in (10**4, 3, 10**4, 3, 3, 3, 3)]
+    (step,), call = steps_of(executable), prepare(executable.runtime_executable())
+    lengths = (10**4, 3, 10**4, 3, 3, 3, 3)
+    rests = [(int(call([jnp.asarray(n)])[0]), step.rest) for n in lengths]
     assert rests == [(10**4, 1), (3, 0), (10**4, 3), (3, 2), (3, 1), (3, 0), (3, 0)]
 
 

@@ -18,7 +18,7 @@ from tinyjax.scipy.special.normal_distribution import ndtri_p
 
 pytest.importorskip("scipy")
 f32 = functools.partial(np.array, dtype=np.float32)
-SPECIAL = f32([0, 1, -1, 0.5, 2, -2.5, 30, 300, np.inf, -np.inf, np.nan])
+SPECIAL = f32([0, 1, -1, 0.5, 2, -2.25, 30, 300, np.inf, -np.inf, np.nan])
 
 
 def grid(*ranges):
@@ -106,6 +106,15 @@ def test_a_large_gamma_variate_is_nearly_normal(a):
     normal = stats.norm.cdf(moved) - stats.norm.pdf(moved) * (moved**2 - 1) / (3 * np.sqrt(a))
     found = jax.jit(lax.igamma)(np.full_like(x, a), x)
     np.testing.assert_allclose(found, normal, rtol=3e-3 if a < 1e6 else 1e-5 + 30 / a)
+
+
+@pytest.mark.parametrize("x", [3, 5, 7, 11])
+@pytest.mark.parametrize("q", [-0.5, -3.5, -50.5])
+def test_terms_of_an_odd_zeta_cancel_left_and_right_of_0(x, q):
+    from scipy import special
+
+    found = jax.jit(lax.zeta)(*np.float32([[x], [q]]))
+    np.testing.assert_allclose(found, special.zeta(x, 1.0 - q), rtol=1e-6)
 
 
 def test_zeta_left_of_0_begins_with_the_terms_there():

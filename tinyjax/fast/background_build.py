@@ -44,7 +44,7 @@ from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import impl_rules
 from tinyjax.core.compile_log import compiling_logger, log_level
 from tinyjax.core.config import config
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, has_effects
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, all_jaxprs
 from tinyjax.core.quiet import run_quietly
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.fast.numpy_evaluation import Evaluation, OutOfTime
@@ -99,9 +99,11 @@ def is_unbounded(jaxpr: Jaxpr) -> bool:
 
 
 def may_answer(jaxpr: Jaxpr) -> bool:
-    """Whether NumPy is fast enough for a program, or may try: then the program must have no effects."""
+    """Whether NumPy is fast enough for a program, or may try: then nothing must happen that is seen twice."""
     if is_unbounded(jaxpr):
-        return numpy_seconds(jaxpr) < UNBOUNDED_SECONDS and not any(map(has_effects, jaxpr.eqns))
+        eqns = (eqn for each in all_jaxprs(jaxpr) for eqn in each.eqns)
+        is_seen = any(eqn.primitive.has_effects or "callback" in eqn.params for eqn in eqns)
+        return numpy_seconds(jaxpr) < UNBOUNDED_SECONDS and not is_seen
     return numpy_seconds(jaxpr) < MAX_NUMPY_SECONDS
 
 

@@ -115,6 +115,7 @@ def prepared(program: Executable) -> Call:
                     return results
                 if limited.ends_inline(flag, lambda: queue.run_inline(kernel, items, local_size)):
                     return results
+                limited.rest += 1  # the next line is a call, too
             return program(arrays)
         except queue.driver_error as error:
             raise named_error(error, f"running {program.lowered.name}") from error

@@ -1,8 +1,8 @@
 """The incomplete gamma functions, and how a gamma variate moves with its parameter.
 
 Where P(a, x) is the probability that a Gamma(a, 1) variate is below x, a sample x keeps its P when `a` moves,
-and so dx/da is -(dP/da) / (dP/dx). Eager values of P and
-Q = 1 - P are SciPy's; dP/da is computed here, as SciPy lacks it.
+and so dx/da is -(dP/da) / (dP/dx). Eager values of P and Q = 1 - P are SciPy's; dP/da is computed here, as
+SciPy lacks it.
 
 Source: https://dlmf.nist.gov/8.2, 8.11.E4 (the series), 8.9.E2 (the continued fraction)
 """

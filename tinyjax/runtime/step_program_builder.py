@@ -69,8 +69,8 @@ class StepProgramBuilder:
         """Makes the driver finish compiling a kernel: it runs on zeros. Its loops, which then may never end,
         are stopped at once."""
         kernel, local_size = launch.kernel, launch.local_size(self.local_size)
-        stops = [(b.size * b.dtype.itemsize, -1 if b.name == STOP else 0) for b in kernel.buffers]
-        self.queue.warm_up(built, kernel.items, local_size, stops, launch.inline)
+        filled = [(b.size * b.dtype.itemsize, -1 if b.name == STOP else 0) for b in kernel.buffers]
+        self.queue.warm_up(built, kernel.items, local_size, filled, launch.inline)
 
     def write_entries(self, began: float) -> None:
         """Writes the programs that the compilation cache lacks, whose build began at this time."""
@@ -153,6 +153,8 @@ class StepProgramBuilder:
         def make() -> KernelStep:
             if (other := launch.by_threads) is None:
                 return step
+            sizes = [[b.size for b in each.kernel.buffers] for each in (launch, other)]
+            assert sizes[0] == sizes[1], "both run on the same memory"
             began = time.perf_counter()
             (kernel,) = self._build([other], inline=False)
             if self.new_entries:

@@ -125,6 +125,12 @@ def test_tridiagonal_systems_that_are_singular_or_have_zeros_nan_and_inf():
     agree(linalg.tridiagonal_solve, dl, d, du, b[..., None])
 
 
+def test_one_equation_with_a_zero_has_no_solution():
+    zero, b = np.zeros(1, np.float32), np.float32([[1, -2]])
+    agree(linalg.tridiagonal_solve, zero, zero, zero, b)
+    assert np.isnan(jax.jit(linalg.tridiagonal_solve)(zero, zero, zero, b)).all()
+
+
 def test_a_zero_on_the_diagonal_divides():
     a, b = np.diag(np.float32([1, 0, 2])), np.ones((3, 1), np.float32)
     solved = jax.jit(lambda a, b: linalg.triangular_solve(a, b, left_side=True, lower=True))(a, b)

@@ -103,7 +103,7 @@ def lu(a: Any) -> list[Any]:
     """L and U in one matrix, pivots and permutation: Gaussian elimination with partial pivoting.
 
     No rows are exchanged before the end: `place` is where each row belongs. A NaN is a pivot only where it
-    is first, and rows are not divided by it; inf / inf is 0."""
+    is first, and rows are not divided by it; inf / inf is 0. Below a NaN, LAPACK's pivots may be others."""
     *batch, m, n = a.shape
     count = min(m, n)
     rows, columns = _numbers(m, -2), _numbers(n)
@@ -245,7 +245,7 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, **_: Any) -> list[Any]:
     axis, columns = d.ndim - 1, [lax.expand_dims(x, (-1,)) for x in (dl, d, du)]
     dl, d, du, b = (moveaxis(x, axis, 0) for x in (*columns, b))
     if len(d) == 1:
-        return [moveaxis(b / d, 0, axis)]
+        return [moveaxis(b / _where(d == 0, math.nan, d), 0, axis)]
     du = _where(lax.broadcasted_iota(np.int32, du.shape, 0) == len(du) - 1, 0.0, du)
 
     def eliminate(carry: Any, row: Any) -> Any:

@@ -75,7 +75,7 @@ def _solve_impl(
     def solve(diagonals: np.ndarray, b: np.ndarray) -> np.ndarray:
         dl, d, du = diagonals
         if len(d) == 1:
-            return b / d
+            return b / np.where(d == 0, np.nan, d)
         *_, x, info = gtsv(dl[1:], d, du[:-1], b)
         return np.full_like(b, np.nan) if info else x
 

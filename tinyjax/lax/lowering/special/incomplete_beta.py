@@ -16,6 +16,7 @@ from tinyjax.compile.kernel.functions.notation import (
     Number,
     clamp,
     definition,
+    maximum,
     repeat,
     select,
 )
@@ -58,7 +59,7 @@ def regularized_incomplete_beta(a: Number, b: Number, x: Number) -> Number:
     logarithm = p * log_double(t) + q * log_double(rest) + lgamma_float64(p + q)
     unit = exp_double(logarithm - lgamma_float64(p) - lgamma_float64(q))
     part = unit * fraction(p, q, t) / p
-    found = select(is_left, part, 1.0 - part).astype("float32")
+    found = select(is_left, part, maximum(1.0 - part, 0.0)).astype("float32")
     usual = select(is_inside, found, x)  # 0 at 0, 1 at 1
     # Where all of the mass is at 0, and at 1
     at_0, at_1 = (a == 0.0) | (b == math.inf), (b == 0.0) | (a == math.inf)

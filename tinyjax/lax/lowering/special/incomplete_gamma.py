@@ -99,7 +99,7 @@ def probability(a: Number, x: Number, is_upper: bool) -> Number:
     z, sign = (z, 1.0) if is_upper else (-z, -1.0)
     moved = exp_double(-z * z) / sqrt(2.0 * math.pi * s) * (eta / 12.0 - 1.0 / 3)
     normal = 0.5 * erfc(z.astype("float32")).astype("float64") + sign * moved
-    usual = (maximum(1.0 - lower, 0.0), upper) if is_upper else (lower, 1.0 - upper)
+    usual = (maximum(1.0 - lower, 0.0), upper) if is_upper else (lower, maximum(1.0 - upper, 0.0))
     found = select(by_series, usual[0], select(by_fraction, usual[1], normal)).astype("float32")
     of_positive = select(x == 0.0, float(is_upper), select(a == 0.0, float(not is_upper), found))
     both = (a == 0.0) & (x == 0.0) | (a == math.inf) & (x == math.inf)

@@ -39,19 +39,31 @@ def is_integer(x: Number) -> Number:
     return (x + SHIFT_DOUBLE) - SHIFT_DOUBLE == x
 
 
-# Terms left of 0 are added first, one by one; there q**-x is a number for an integer x alone.
+# Terms left of 0 are added first, each with the one that is as far right of it: for an odd x these are almost
+# equal and opposite in sign. Left of 0, q**-x is a number for an integer x alone.
 @definition_of("float64", is_rare=True)
 def zeta_double(x: Number, q: Number) -> Number:
     s = clamp(x, 1.0, 2.0**51)
     is_pole = (q <= 0.0) & (distance_from_integer(q) == 0.0)
     sign = select(is_integer(0.5 * s), np.float64(1), -1.0)
+    start = select(is_pole | (q != q), 1.0, q)
+    distance = distance_from_integer(start)
+    middle = select(
+        distance < 0.0, distance + 0.5, distance - 0.5
+    )  # of a term and its mirror image
+
+    def pair(a: Number) -> Number:
+        right, left = (exp_double(-s * log_double(x)) for x in (2.0 * middle - a, -a))
+        return right + sign * left
+
     total, a = repeat(
         "left",
         lambda total, a: a < 0.0,
-        lambda total, a: [total + sign * exp_double(-s * log_double(-a)), a + 1.0],
+        lambda total, a: [total + pair(a), a + 1.0],
         select(q != q, q, 0.0),
-        select(is_pole | (q != q), 1.0, q),
+        start,
     )
+    a = select(start < 0.0, 2.0 * middle + 1.0 - start, a)
     for _ in range(TERMS):
         total = total + exp_double(-s * log_double(a))
         a = a + 1.0

@@ -2,7 +2,8 @@
 
 A directive is a frozen dataclass whose fields are its parameters. `why_not` returns why it can't be applied
 to a kernel, and `_applied` returns the new kernel. A LoopDirective does both for a single loop. Axes are
-named: an axis is the name of a For's variable.
+named: an axis is the name of a For's variable. Loops may share a name, such as the pieces of one that was
+cut: a LoopDirective is for all of them.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def section(numbers: list[int], found: list[list[float]], rounds: int) -> str:
     return f"""## Beside another process
 
 Written by `benchmarks/load.py`: a workload's time, and by what factor another process that keeps a core busy
-multiplies it; medians of {rounds} rounds. A number in the last column says that tinyjax slows down by that
-factor more than JAX, and that this is beyond {BOUND:g}. JAX runs some workloads on one core, such as
+multiplies it; medians of {rounds} rounds. The last column has tinyjax's factor divided by JAX's
+if that is beyond {BOUND:g}. JAX runs some workloads on one core, such as
 Mandelbrot, and the other process leaves it alone. BLAS gives each thread its share of a product before it
 begins, and waits for the slower one.
 

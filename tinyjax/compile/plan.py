@@ -42,7 +42,7 @@ class Launch:
     inputs: Sequence[Var]
     outputs: Sequence[Var]
     inline: bool = False  # run to its end by the thread that launches it
-    # The device's threads run this one instead if its loops take more than so many operations.
+    # The device's threads run this one instead if its loops take more operations than these.
     by_threads: Launch | None = None
     operations: int = 0
     run: Sequence[int] = ()  # the groups of all launches that share this one's work memory

@@ -110,7 +110,7 @@ Step = Point | Move | Call | Copy | Fill | Repeat | RepeatWhile | Choose
 class FusedKernel:
     """A kernel that runs `steps`. Its last buffers are the "arena", in which other arrays are, and the
     "state", whose first HEAD_BYTES are for sharing. With a buffer STOP, its loops can be stopped.
-    Of several `items`, the first is the leader; with `lends_cores`, they make up for cores that other
+    The first of several `items` is the leader; with `lends_cores`, they make up for cores that other
     processes use."""
 
     name: str

@@ -69,7 +69,7 @@ class StepWriter:
     count: int = 0
 
     def begin_launch(self, is_stoppable: bool) -> None:
-        """Starts a kernel that has the arena of those before, and a state of its own."""
+        """Starts a kernel that shares the arena with those before, and has a new state."""
         self.is_stoppable = is_stoppable
         self.sizes["state"] = fused.HEAD_BYTES
         self.places = [p for p in self.places if isinstance(p, fused.Point) and p.base == "arena"]

@@ -154,7 +154,7 @@ MAX_REST = 63  # calls
 class StoppableStep(Step):
     """Launches a kernel that may run long, and waits for its end. An interrupt stops it early.
 
-    With `operations`, an inline launch comes first. If its loops take more than so many, it ends, and the
+    With `operations`, an inline launch comes first. If its loops take more than these, it ends, and the
     device's threads run the kernel from its start. They then run it at once in the next call, or in twice as
     many calls and one more than after the time before."""
 

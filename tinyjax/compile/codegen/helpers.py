@@ -262,7 +262,7 @@ int tj_stopped(__global volatile int *stop, int operations) {
 
 
 def stopped_text(operations: int, calls: Calls) -> str:
-    """Whether a loop must end before its next iteration, of so many operations: see STOP in kernel_ir.py."""
+    """Whether a loop must end before an iteration that takes these operations: see STOP in kernel_ir.py."""
     return calls.call(STOPPED, STOP, str(operations))
 
 

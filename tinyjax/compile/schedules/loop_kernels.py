@@ -369,7 +369,7 @@ def _is_map(found: Loop | Branches) -> bool:
 
 def _advance_together(chooser: Chooser, loop: For, main: str) -> None:
     """If the loop is a sum, all elements of an array advance together: each takes its next term in turn, so
-    that terms are read in memory order. A long sum of neighbours has lanes of its own if there are few
+    that terms are read in memory order. A long sum of neighbours is in vectors itself if there are few
     elements, or if these read private arrays far apart.
     """
     axis = axis_of(loop)
@@ -421,8 +421,8 @@ def _fuse_contiguous(chooser: Chooser, main: str) -> None:
 def _make_stoppable(
     chooser: Chooser, nest: LoopKernel, loop: Loop, operations: int, times: int = 1
 ) -> None:
-    """Lets the host stop a loop that may run long: `times` one after the other, with about so many
-    `operations` in an iteration."""
+    """Lets the host stop a loop that may run long. An iteration takes about `operations`, and the loop runs
+    this many `times`."""
     eqns = [eqn for body in loop.bodies.values() for eqn in body.jaxpr.eqns]
     has_inner = any(map(has_unknown_length, eqns))
     if loop.length is None or has_inner or loop.length * operations * times > LAUNCH_WORK:

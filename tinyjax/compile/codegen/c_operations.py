@@ -23,7 +23,7 @@ from tinyjax.compile.codegen.c_text import (
     type_text,
 )
 from tinyjax.compile.codegen.helpers import Calls, any_helper
-from tinyjax.compile.kernel.functions.integers import saturated
+from tinyjax.compile.kernel.functions.division import saturated
 from tinyjax.compile.kernel.functions.kernel_function import widened
 from tinyjax.compile.kernel.functions.table import called
 from tinyjax.compile.kernel.indices import Index

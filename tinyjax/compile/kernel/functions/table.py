@@ -10,18 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.compile.kernel.functions import (
-    angles,
-    error_functions,
-    exponentials,
-    gamma,
-    halves,
-    hyperbolic,
-    integers,
-    logarithms,
-    powers,
-    remainder,
-)
+from tinyjax.compile.kernel.functions import angles, division, exponentials, halves, special
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
@@ -29,9 +18,7 @@ from tinyjax.compile.kernel.kernel_ir import Argument, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
-FAMILIES = (  # they fill `definitions`
-    exponentials, logarithms, hyperbolic, error_functions, angles, powers, gamma, integers, halves, remainder
-)  # fmt: skip
+FAMILIES = exponentials, special, angles, division, halves  # they fill `definitions`
 
 
 def function_of(op: str, dtype: np.dtype) -> KernelFunction | None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 
-from tinyjax.compile.kernel.functions.gamma import lgamma_float64
-from tinyjax.compile.kernel.functions.logarithms import log_double
+from tinyjax.compile.kernel.functions.exponentials import exp_double, log_double
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     clamp,
@@ -20,7 +19,7 @@ from tinyjax.compile.kernel.functions.notation import (
     repeat,
     select,
 )
-from tinyjax.compile.kernel.functions.powers import exp_double
+from tinyjax.compile.kernel.functions.special import lgamma_float64
 
 PRECISION = 1e-10  # a factor that is so near to 1 is the last
 TERMS = 100_000.0

@@ -13,9 +13,7 @@ import math
 
 import numpy as np
 
-from tinyjax.compile.kernel.functions.error_functions import erfc
-from tinyjax.compile.kernel.functions.gamma import digamma_float64, lgamma_float64
-from tinyjax.compile.kernel.functions.logarithms import log_double
+from tinyjax.compile.kernel.functions.exponentials import exp_double, log_double
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     clamp,
@@ -26,7 +24,7 @@ from tinyjax.compile.kernel.functions.notation import (
     select,
     sqrt,
 )
-from tinyjax.compile.kernel.functions.powers import exp_double
+from tinyjax.compile.kernel.functions.special import digamma_float64, erfc, lgamma_float64
 
 PRECISION = 1e-12  # a term that changes a sum by less is the last
 LARGE = 1e6

@@ -8,7 +8,7 @@ Source: M. Giles, "Approximating the erfinv function", GPU Computing Gems (2012)
 
 from __future__ import annotations
 
-from tinyjax.compile.kernel.functions.logarithms import log
+from tinyjax.compile.kernel.functions.exponentials import log
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     definition,

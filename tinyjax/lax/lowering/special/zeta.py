@@ -12,12 +12,7 @@ import math
 
 import numpy as np
 
-from tinyjax.compile.kernel.functions.gamma import (
-    digamma,
-    distance_from_integer,
-    lgamma_float64,
-)
-from tinyjax.compile.kernel.functions.logarithms import log_double
+from tinyjax.compile.kernel.functions.exponentials import SHIFT_DOUBLE, exp_double, log_double
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     clamp,
@@ -28,7 +23,11 @@ from tinyjax.compile.kernel.functions.notation import (
     select,
     where_any,
 )
-from tinyjax.compile.kernel.functions.powers import SHIFT_DOUBLE, exp_double
+from tinyjax.compile.kernel.functions.special import (
+    digamma,
+    distance_from_integer,
+    lgamma_float64,
+)
 
 TERMS = 4
 BERNOULLI = (1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600)  # B_2k / (2k)!

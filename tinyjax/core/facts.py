@@ -24,6 +24,7 @@ class Facts:
     "used", or the result has the "same" keys, a "part" of them, or "other" ones.
     `ignored_params`: parameters that it has in JAX and no compiled program reads. Only None is accepted,
     except for parameters that a feature reads, which say where a result is.
+    `calls_python`: its impl rule calls a user's function, which must run as often as the program says.
     `is_identity`: in a compiled program, which runs on one device, its results are its operands."""
 
     axes: str | None = None
@@ -33,6 +34,7 @@ class Facts:
     is_step: bool = False
     keys: str | None = None
     ignored_params: tuple[str, ...] = ()
+    calls_python: bool = False
     is_identity: bool = False
 
 

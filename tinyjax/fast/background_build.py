@@ -101,8 +101,8 @@ def is_unbounded(jaxpr: Jaxpr) -> bool:
 def may_answer(jaxpr: Jaxpr) -> bool:
     """Whether NumPy is fast enough for a program, or may try: then nothing must happen that is seen twice."""
     if is_unbounded(jaxpr):
-        eqns = (eqn for each in all_jaxprs(jaxpr) for eqn in each.eqns)
-        is_seen = any(eqn.primitive.has_effects or "callback" in eqn.params for eqn in eqns)
+        used = {eqn.primitive for each in all_jaxprs(jaxpr) for eqn in each.eqns}
+        is_seen = any(primitive.has_effects or primitive.facts.calls_python for primitive in used)
         return numpy_seconds(jaxpr) < UNBOUNDED_SECONDS and not is_seen
     return numpy_seconds(jaxpr) < MAX_NUMPY_SECONDS
 

@@ -23,6 +23,7 @@ from tinyjax.core.bind import impl_rules
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal
 from tinyjax.core.lists import split_list
 from tinyjax.lax.control_flow.scan import run_scan
+from tinyjax.lax.control_flow.while_loop import choose
 
 Arrays = Sequence[np.ndarray]
 
@@ -110,8 +111,3 @@ class Evaluation:
             return carry
 
         return run
-
-
-def choose(holds: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """`x` for the examples for which the condition holds, `y` for the others."""
-    return np.where(holds.reshape(holds.shape + (1,) * (x.ndim - holds.ndim)), x, y)

@@ -106,7 +106,7 @@ def _as_aval(struct: Any) -> ShapedArray:
 # ---- pure_callback ----
 
 CALLS_PYTHON: dict[str, Any] = {
-    "multiple_results": True, "impl_binds_primitives": True, "axes": "none", **MOVES
+    "multiple_results": True, "impl_binds_primitives": True, "calls_python": True, "axes": "none", **MOVES
 }  # fmt: skip
 pure_callback_p = Primitive("pure_callback", **CALLS_PYTHON)
 

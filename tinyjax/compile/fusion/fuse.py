@@ -112,9 +112,7 @@ def _just_in_time(groups: list[Group], arguments: set[Var]) -> list[Group]:
 
 
 def _updates_last(groups: list[Group]) -> list[Group]:
-    """Moves each update after all other readers of its operand, unless they depend on it: then it may be in
-    place.
-    """
+    """Moves each update after its operand's other readers, unless they depend on it: it may be in place."""
     for group in list(groups):
         if isinstance(group, KernelGroup) and group.updated is not None:
             here = groups.index(group)
@@ -298,7 +296,7 @@ class _Plan:
     def _is_joined(self, v: Var) -> bool:
         """Whether its elements come from several arrays, among which a kernel chooses for each element."""
         makers = backward_slice([v], self.producer, self.stored, self.lowerings).eqns
-        return any(e.primitive.name in ("pad", "concatenate", "stack") for e in makers)
+        return any(getattr(self.lowerings[e], "joins", False) for e in makers)
 
     def _reason_to_store(self, v: Var) -> str:
         """Why `v` has to be stored for its readers, or an empty text (see the top of this file)."""
@@ -441,9 +439,8 @@ class _Plan:
         members = sorted(cluster.eqns, key=self.number.__getitem__)
         made_here = {v for eqn in members for v in eqn.outvars}
         outputs = [v for eqn in members for v in eqn.outvars if v in self.stored]
-        needed = backward_slice(
-            outputs, self.producer, self.stored.keys() - made_here, self.lowerings
-        )
+        stored = self.stored.keys() - made_here
+        needed = backward_slice(outputs, self.producer, stored, self.lowerings)
         eqns = sorted(needed.eqns, key=self.number.__getitem__)
         read = dict.fromkeys(w for eqn in reversed(eqns) for w in variables(eqn))
         inputs = [w for w in read if w in needed.inputs]

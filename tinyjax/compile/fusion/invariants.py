@@ -43,14 +43,12 @@ def hoist_invariants(
 def _invariant(
     body: Jaxpr, same: set[Var], is_wanted: Callable[[JaxprEqn], bool]
 ) -> list[JaxprEqn]:
-    """Wanted equations whose operands no iteration changes, and the equations that compute these
-    operands, in order.
-    """
+    """Wanted equations whose operands no iteration changes, and those that make these, in order."""
     invariant: list[JaxprEqn] = []
     for eqn in body.eqns:
         is_same = all(isinstance(v, Literal) or v in same for v in eqn.invars)
-        may_change = "callback" in eqn.params  # a user's function: it runs once in each iteration
-        if is_same and not (is_control_flow(eqn) or has_effects(eqn) or may_change):
+        runs_each_time = has_effects(eqn) or eqn.primitive.facts.calls_python
+        if is_same and not (is_control_flow(eqn) or runs_each_time):
             invariant.append(eqn)
             same.update(eqn.outvars)
     needed: set[Atom] = set()

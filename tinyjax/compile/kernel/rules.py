@@ -93,9 +93,7 @@ class Position:
 
 
 class LoweringRuleContext:
-    """The context of a rule: its equation's avals, the requested position, and the functions that write
-    statements.
-    """
+    """The context of a rule: its equation's avals, the position, and functions that write statements."""
 
     def __init__(self, builder: Any, eqn: JaxprEqn, out: Var, position: Position):
         self.op, self.constant, self.index = builder.op, builder.constant, builder.clamped_index
@@ -141,10 +139,11 @@ class IndexMap:
     """emit(ctx, *operands, **params) -> the result's element; `operand.at(coords)` reads one.
 
     With several results, `ctx.out_number` is the number of the requested one. `reads`: how many elements of
-    an operand it reads; several are compared or added."""
+    an operand it reads; several are compared or added. `joins`: it chooses among operands by the place."""
 
     emit: Callable[..., Number]
     reads: int = 1
+    joins: bool = False
 
 
 def axes_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
@@ -295,9 +294,7 @@ class Update(InOrder):
 
 @dataclass(frozen=True, kw_only=True)
 class WindowUpdate(IndexMap):
-    """An update of one window, which can also be an index map: each element tests whether it is in the
-    window.
-    """
+    """An update of one window, also as an index map: each element tests whether it is in the window."""
 
     in_place: Update
 
@@ -397,10 +394,8 @@ def _broadcast_in_dim(
     ctx: LoweringRuleContext, x: Operand, *, broadcast_dimensions: Sequence[int], **_: Any
 ) -> Number:
     coords = ctx.position.coords if broadcast_dimensions else ()
-    return x.at(
-        index(0) if size == 1 else coords[dimension]
-        for size, dimension in zip(x.aval.shape, broadcast_dimensions)
-    )
+    kept = zip(x.aval.shape, (coords[axis] for axis in broadcast_dimensions))
+    return x.at(index(0) if size == 1 else coord for size, coord in kept)
 
 
 def _reshape(ctx: LoweringRuleContext, x: Operand, **_: Any) -> Number:

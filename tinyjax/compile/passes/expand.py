@@ -23,8 +23,18 @@ from tinyjax.core.tracing import trace_to_jaxpr
 # A function of an equation: it returns a function of its operands that computes its results in a kernel, or
 # None.
 Expansion = Callable[[JaxprEqn], Callable[..., list[Any]] | None]
-expansions: dict[Primitive, Expansion] = {}
-late_expansions: dict[Primitive, Expansion] = {}  # of equations that other passes simplify before
+
+
+class Expansions(dict[Primitive, Expansion]):
+    """The expansions by their primitives. Raises ValueError for a second one of a primitive."""
+
+    def __setitem__(self, primitive: Primitive, expansion: Expansion) -> None:
+        if primitive in self:
+            raise ValueError(f"primitive '{primitive}' has an expansion already")
+        super().__setitem__(primitive, expansion)
+
+
+expansions, late_expansions = Expansions(), Expansions()  # late: after other passes simplify
 _CALL = Primitive("closed_call", multiple_results=True)
 
 

@@ -87,8 +87,12 @@ def run_while(
 
 def _where(pred: np.ndarray, x: ArrayImpl, y: ArrayImpl) -> ArrayImpl:
     """`x` for the examples whose predicate holds, `y` for the others."""
-    mask = pred.reshape(pred.shape + (1,) * (x.ndim - pred.ndim))
-    return ArrayImpl(np.where(mask, x._value, y._value), x.aval)
+    return ArrayImpl(choose(pred, x._value, y._value), x.aval)
+
+
+def choose(holds: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The same of NumPy arrays."""
+    return np.where(holds.reshape(holds.shape + (1,) * (x.ndim - holds.ndim)), x, y)
 
 
 impl_rules[while_p] = _while_impl

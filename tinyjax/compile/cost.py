@@ -42,9 +42,7 @@ def plan_cost(plan: Plan) -> Cost:
 
 
 def cost_lines(plan: Plan) -> Iterator[str]:
-    """A table with a line for each step. The last column has operations per byte: below about ten, a step is
-    bound by memory.
-    """
+    """A table with a line for each step. Below about ten operations per byte, a step is bound by memory."""
     yield f"{'flops':>12} {'functions':>12} {'bytes':>12} {'per byte':>9}  step"
     for number, cost in enumerate(step_costs(plan)):
         yield _row(cost, f"{number}: {step_word(plan, number)}")

@@ -115,22 +115,18 @@ def python_text(source: SourceLine | None) -> str:
     return f"{os.path.basename(file)}:{number}  {linecache.getline(file, number).strip()}".rstrip()
 
 
-def explain_lines(plan: Plan, width: int = 64) -> Iterator[str]:
-    """The kernels' C, and beside each line its equation and Python line, if they differ from the previous
-    line's.
-    """
+def explain_lines(plan: Plan) -> Iterator[str]:
+    """The kernels' C, and beside each line its equation and Python line, if they differ from those before."""
     eqns = numbered_eqns(plan)
     for line in mapping(plan):
         if line.text.startswith("__kernel"):
             yield ""
             before: tuple[tuple[int, ...], tuple[SourceLine, ...]] = (), ()
-        remark = "".join(
-            f" [{number}] {short_text(eqns[number], plan.names)}" for number in line.eqns
-        )
+        remark = "".join(f" [{n}] {short_text(eqns[n], plan.names)}" for n in line.eqns)
         if line.sources and line.sources != before[1]:
             remark += f"  | {', '.join(map(python_text, line.sources))}"
         said = line.sources + line.eqns and line.text.strip() != "}"
         if (line.eqns, line.sources) == before or not said:
             remark = ""
         before = (line.eqns, line.sources) if said else before
-        yield f"{line.number:4} {line.text:{width}}{' //' if remark else ''}{remark}".rstrip()
+        yield f"{line.number:4} {line.text:64}{' //' if remark else ''}{remark}".rstrip()

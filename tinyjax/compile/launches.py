@@ -42,8 +42,7 @@ def with_launches(plan: Plan, device: Device) -> Plan:
 
 
 def launches_lines(plan: Plan) -> Iterator[str]:
-    """A line for each launch of several kernels, or of a loop of unknown length in the calling thread; also
-    of those in the bodies within."""
+    """A line for each launch of several kernels, or of an open-ended loop in the calling thread."""
     for of in plan.all_plans():
         for launch in of.launches:
             if len(launch.kernels) > 1 or launch.by_threads:

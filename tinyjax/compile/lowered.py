@@ -17,13 +17,7 @@ from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.launches import launches_lines, with_launches
 from tinyjax.compile.memory_plan import memory_lines, usable_donations, with_memory
 from tinyjax.compile.passes.pipeline import run_passes
-from tinyjax.compile.plan import (
-    Plan,
-    groups_lines,
-    make_plan,
-    schedule_lines,
-    with_kernels,
-)
+from tinyjax.compile.plan import Plan, groups_lines, make_plan, schedule_lines, with_kernels
 from tinyjax.compile.record import PassRecord, recording
 from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.schedule import directive_lines, scheduled

@@ -236,10 +236,8 @@ def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]
         buffers=[shared.get(buffer, buffer) for buffer in kernel.buffers if buffer not in sources],
         body=_without_copies(body),
     )
-    is_little = (
-        kernel.local_size == 1 and kernel.items * inner_iterations(changed.body) <= CPU.grain
-    )
-    if changed.body == body or kernel.items == 1 or not is_little:
+    work = kernel.items * inner_iterations(changed.body)
+    if changed.body == body or kernel.items == 1 or kernel.local_size > 1 or work > CPU.grain:
         return changed
     item = item_index(kernel.items)
     loop = For(index_var("item1", 0, item.hi), index(0), index(kernel.items), [])
@@ -248,9 +246,7 @@ def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]
 
 
 def _without_copies(body: list[Statement]) -> list[Statement]:
-    """The statements without stores of a value back to where it was loaded from, and without loops left
-    empty.
-    """
+    """The statements without stores of a value to where it was loaded from, and without empty loops."""
     loads = {s.target: s for s in every_statement(body) if isinstance(s, Load)}
 
     def changed(s: Statement) -> list[Statement]:
@@ -304,9 +300,8 @@ def memory_lines(plan: Plan) -> Iterator[str]:
         in_place = {at for _, at in memory.in_place.get(number, ())}
         yield f"{number}: {memory.live[number]:,} bytes in use"
         for at, v in enumerate(group.outputs):
-            line = (
-                f"   {names[v]}:{v.aval.str_short(short_dtypes=True)}  {bytes_of(v.aval):,} bytes"
-            )
+            typed = f"{names[v]}:{v.aval.str_short(short_dtypes=True)}"
+            line = f"   {typed}  {bytes_of(v.aval):,} bytes"
             if v in memory.reuses_buffer_of:
                 line += f", the memory of {names[memory.reuses_buffer_of[v]]}"
                 line += ", in place" if at in in_place else ""

@@ -120,9 +120,7 @@ class Plan:
                 yield from body.all_plans()
 
     def with_bodies(self, change: Callable[[Plan, int, str], Plan], **changes: Any) -> Plan:
-        """The plan with change(body, number, label) instead of each loop body's plan, and with
-        other changes.
-        """
+        """The plan with change(body, number, label) instead of each loop body's plan, and other changes."""
         bodies = {
             number: {label: change(body, number, label) for label, body in of.items()}
             for number, of in self.bodies.items()
@@ -158,9 +156,8 @@ def make_plan(closed: ClosedJaxpr, target: Target | None) -> Plan:
     """The plan of a simplified jaxpr; without a target, all of it runs on the host."""
     names = all_names(closed.jaxpr)
     if target is None:
-        return Plan(
-            closed, [host_group(e, "there is no OpenCL device") for e in closed.eqns], names
-        )
+        groups: list[Any] = [host_group(e, "there is no OpenCL device") for e in closed.eqns]
+        return Plan(closed, groups, names)
     return _Planner(target, {}).plan(closed, names, "k")
 
 
@@ -175,9 +172,7 @@ class _Planner:
         loops: dict[JaxprEqn, LoopKernel | str] = {}  # each loop's kernel, or why it has none
 
         def loop(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
-            """Decides which operands of a loop are stored. If it is no kernel, its invariant host steps
-            run before it.
-            """
+            """Makes a loop a kernel; else its invariant host steps run before it."""
             if not is_control_flow(eqn):
                 return None
             made, before = loop_kernel(eqn, producer, names, self.target), list[JaxprEqn]()
@@ -252,23 +247,17 @@ def _group_key(group: KernelGroup) -> Hashable:
 
 
 def groups_lines(plan: Plan) -> Iterator[str]:
-    """One line a group: what it computes from what, and the equations inside."""
+    """One line a group: what it computes from what, the equations inside, and why outputs are stored."""
     for number, group in enumerate(plan.groups):
         inside = _remark(plan, number)
         if isinstance(group, HostGroup):
             inside = f"{group.eqn.primitive}: {inside}"
         read = ", ".join(plan.names[v] for v in group.inputs)
         yield f"{number}: {group.kind:7} {_typed(plan, group.outputs)} from {read}  # {inside}"
-        if isinstance(group, KernelGroup):
-            yield from _reasons_lines(plan, group)
+        for v, reason in zip(group.outputs, getattr(group, "reasons", ())):
+            if v not in plan.closed.jaxpr.outvars:
+                yield f"   {plan.names[v]} is stored: {reason}"
         yield from _bodies_lines(plan, number, groups_lines)
-
-
-def _reasons_lines(plan: Plan, group: KernelGroup) -> Iterator[str]:
-    """Why each output has memory, except the results of the program."""
-    for v, reason in zip(group.outputs, group.reasons):
-        if v not in plan.closed.jaxpr.outvars:
-            yield f"   {plan.names[v]} is stored: {reason}"
 
 
 def schedule_lines(plan: Plan) -> Iterator[str]:

@@ -38,8 +38,7 @@ class Event:
 
 @dataclass(repr=False)
 class PassRecord:
-    """One run of a pass. `subject` names the kernel or loop body that it worked on, and is empty for the
-    whole program."""
+    """One run of a pass. `subject` names the kernel or loop body that it worked on; else it is empty."""
 
     name: str
     subject: str
@@ -58,9 +57,7 @@ class PassRecord:
         return variable_names(self.before.jaxpr) if isinstance(self.before, ClosedJaxpr) else {}
 
     def diff(self) -> Iterator[str]:
-        """The changed lines and their context, each after "+ ", "- " or "  ". If the pass made another kind
-        of object, all of its lines.
-        """
+        """The changed lines and context, after "+ ", "- " or "  "; all lines of another kind of object."""
         import difflib
 
         if self.before is self.after:
@@ -93,9 +90,7 @@ def lines(thing: Any, names: Mapping[Var, str]) -> list[str]:
 
 
 def short_text(thing: Any, names: Mapping[Var, str]) -> str:
-    """An equation without types and parameters (d = mul b c), a variable's name or a number. A list is joined
-    by commas, a tuple by spaces.
-    """
+    """An equation like d = mul b c, a name or a number. A list is joined by commas, a tuple by spaces."""
     if isinstance(thing, JaxprEqn):
         right = " ".join([thing.primitive.name, *(short_text(v, names) for v in thing.invars)])
         return f"{short_text(thing.outvars, names)} = {right}" if thing.outvars else right
@@ -163,9 +158,8 @@ def give_name(old: str, new: str) -> None:
     for record in records_so_far():
         if record.subject == old:
             record.subject = new
-            record.before, record.after = (
-                replace(kernel, name=new) for kernel in (record.before, record.after)
-            )
+            record.before = replace(record.before, name=new)
+            record.after = replace(record.after, name=new)
 
 
 def subject_of_pass() -> str:

@@ -1,6 +1,6 @@
 import numpy as np
 
-from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Buffer
 from tinyjax.compile.kernel.memref import MemRef
 
@@ -10,9 +10,3 @@ STACK = Buffer("x_in", np.dtype("float32"), 60, "in")
 def test_a_row_of_a_stack_begins_after_the_rows_before_it():
     row = MemRef(STACK).part(index(2) * 20)
     assert [str(row.place(index(n))) for n in (0, 5)] == ["40", "45"]
-
-
-def test_the_elements_at_one_place_are_a_row_apart():
-    """Three arrays of 20 elements, stacked."""
-    column = MemRef(STACK, index_var("i1", 0, 19), stride=20)
-    assert [str(column.place(index(n))) for n in (0, 2)] == ["i1", "i1 + 40"]

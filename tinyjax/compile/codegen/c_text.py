@@ -30,8 +30,7 @@ def c_type(dtype: np.dtype) -> str:
 
 
 def type_text(value: Value | PrivateArray) -> str:
-    """The type of a variable that holds a scalar or a vector: a vector's bools are ints, all of
-    whose bits are the same."""
+    """The type of a scalar's or vector's variable: a vector's bools are ints of all ones or zeros."""
     if value.width == 1:
         return c_type(value.dtype)
     return f"{'int' if value.dtype == np.bool_ else c_type(value.dtype)}{value.width}"

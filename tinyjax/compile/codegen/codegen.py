@@ -88,7 +88,7 @@ class Scope:
     calls: Calls = field(default_factory=Calls)
 
 
-def lines_of(body: Sequence[ir.Statement], scope: Scope, indent: str) -> Iterator[Line]:
+def lines_of(body: ir.Body, scope: Scope, indent: str) -> Iterator[Line]:
     """The statements as lines of C."""
     for statement in _with_stores_together(body):
         if isinstance(statement, list):
@@ -98,9 +98,7 @@ def lines_of(body: Sequence[ir.Statement], scope: Scope, indent: str) -> Iterato
             yield indent + line, origin
 
 
-def _with_stores_together(
-    body: Sequence[ir.Statement],
-) -> list[ir.Statement | list[ir.Store]]:
+def _with_stores_together(body: ir.Body) -> list[ir.Statement | list[ir.Store]]:
     """The statements, with a list in place of strided stores that together fill all the places from the first
     one on, such as the real and imaginary parts of complex numbers. They take the place of the last one.
     """

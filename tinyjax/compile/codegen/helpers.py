@@ -11,18 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinyjax.compile.codegen.c_text import storage_type
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import (
-    STOP,
-    Argument,
-    Buffer,
-    Load,
-    PrivateArray,
-    Store,
-    width_of,
-)
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
 
@@ -51,7 +43,7 @@ class Calls(list[Callee]):
         name = callee.name if isinstance(callee, Helper) else f"tj_{callee.name}"
         return f"{name}({', '.join(args)})"
 
-    def compute_with(self, *operands: Argument | Buffer) -> None:
+    def compute_with(self, *operands: ir.Argument | ir.Buffer) -> None:
         """Notes the operands' dtypes: a program that uses float64 must declare it at its start."""
         dtypes = [x.dtype for x in operands if not isinstance(x, Index)]
         self.has_double |= FLOAT64 in dtypes
@@ -219,21 +211,21 @@ def first_helper(kind: str, t: str, w: int, count: int) -> Helper:
     return Helper(name, text.format(name=name, t=t, w=w, **parts), (part,))
 
 
-def known_part(access: Load | Store) -> int:
+def known_part(access: ir.Load | ir.Store) -> int:
     """How many elements there are before the end, if that is known and more than one; else 0."""
     if access.end is None:
         return 0
     count = access.end - access.index
-    return count.lo if count.op == "const" and 1 < count.lo < width_of(access) else 0
+    return count.lo if count.op == "const" and 1 < count.lo < ir.width_of(access) else 0
 
 
-def vector_access(access: Load | Store, calls: Calls, *value: str) -> str:
+def vector_access(access: ir.Load | ir.Store, calls: Calls, *value: str) -> str:
     """A call that loads several neighbouring elements, or stores those of `value`."""
-    kind = "load" if isinstance(access, Load) else "store"
-    memory, width = access.memory, width_of(access)
+    kind = "load" if isinstance(access, ir.Load) else "store"
+    memory, width = access.memory, ir.width_of(access)
     part = [] if access.end is None else [str(access.end - access.index)]
     t = storage_type(memory.dtype)
-    if isinstance(memory, PrivateArray):
+    if isinstance(memory, ir.PrivateArray):
         t = "float" if memory.dtype in HALVES else t  # the bits of halves are in buffers only
         helper = memory_helper(f"{kind}_private", t, width)
     elif count := known_part(access):
@@ -263,7 +255,7 @@ int tj_stopped(__global volatile int *stop, int operations) {
 
 def stopped_text(operations: int, calls: Calls) -> str:
     """Whether a loop must end before an iteration that takes these operations: see STOP in kernel_ir.py."""
-    return calls.call(STOPPED, STOP, str(operations))
+    return calls.call(STOPPED, ir.STOP, str(operations))
 
 
 # ---- operations that C has no vector form of ----

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,9 +22,8 @@ def index_type(kernel: ir.Kernel) -> str:
     return "int"
 
 
-def with_long_minima(body: Sequence[ir.Statement]) -> list[ir.Statement]:
-    """The statements with operands of min and max that are all long: C refuses to choose for a long and
-    an int."""
+def with_long_minima(body: ir.Body) -> ir.Body:
+    """The statements with only longs in min and max: C refuses to choose for a long and an int."""
     return rewritten(body, lambda statement: with_parts(statement, _long_minima))
 
 

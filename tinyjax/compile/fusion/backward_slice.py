@@ -10,15 +10,13 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tinyjax.compile.kernel.rules import Elementwise, Lowering
+from tinyjax.compile.kernel.rules import Elementwise
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 
 
 @dataclass
 class BackwardSlice:
-    """The stored values that a computation reads, each with whether it is read only at the result's own
-    place.
-    """
+    """The stored values that a computation reads; True if it is only at the result's own place."""
 
     eqns: dict[JaxprEqn, None] = field(default_factory=dict)  # a set that keeps the order
     inputs: dict[Var, bool] = field(default_factory=dict)
@@ -42,7 +40,8 @@ def backward_slice(
             if isinstance(w, Literal):
                 continue
             found = result.inputs if w in stored else same_place
-            is_same = same_place[u] and _reads_same_place(eqn, w, lowerings[eqn])
+            is_same = same_place[u] and w.aval.shape == eqn.outvars[0].aval.shape
+            is_same = is_same and isinstance(lowerings[eqn], Elementwise)
             found[w] = found.get(w, True) and is_same
     result.eqns = dict.fromkeys(reversed(result.eqns))
     return result
@@ -66,7 +65,3 @@ def _computed_for(
                 if isinstance(w, Var) and w not in stored:
                     stack.append((w, False))
     return reversed(order)
-
-
-def _reads_same_place(eqn: JaxprEqn, v: Var, lowering: Lowering) -> bool:
-    return isinstance(lowering, Elementwise) and v.aval.shape == eqn.outvars[0].aval.shape

@@ -66,12 +66,8 @@ class Cost:
 
     def as_dict(self) -> dict[str, float]:
         """The counts of XLA, by JAX's names; zeros are left out, as in JAX."""
-        counts = {
-            "flops": self.flops,
-            "transcendentals": self.transcendentals,
-            "bytes accessed": self.bytes,
-        }
-        return {name: value for name, value in counts.items() if value}
+        names = "flops", "transcendentals", "bytes accessed"
+        return {name: value for name, value in zip(names, astuple(self)) if value}
 
 
 def total(costs: Iterable[Cost]) -> Cost:

@@ -45,9 +45,6 @@ def report(
             elif not set(eqn.outvars) & set(group.outputs):
                 recomputed[eqn].append(kernel)
     for eqn, kernels in recomputed.items():
-        why = (
-            "one kernel reads it"
-            if len(kernels) == 1
-            else "it costs less than to store and read it"
-        )
+        is_read_once = len(kernels) == 1
+        why = "one kernel reads it" if is_read_once else "it costs less than to store and read it"
         event(names[eqn.outvars[0]], f"recomputed in {', '.join(kernels)}", why, eqn)

@@ -73,9 +73,7 @@ class Cluster:
 
 
 def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
-    """The form of a reduction's kernel. None for other equations, and for sums of a few rows, which are
-    computed elementwise.
-    """
+    """The form of a reduction's kernel. None for others, and for sums of few rows: these are elementwise."""
     if not isinstance(lowering, Reduction) or lowering.term is not element_along_axes:
         return None
     results, combined = eqn.outvars[0].aval.size, math.prod(axes_sizes(eqn))
@@ -221,9 +219,8 @@ class Clusters:
 
     def _fits(self, eqn: JaxprEqn, lowering: Any, form: Form) -> bool:
         """Whether the results are rows of the form's kernel, or have one number for each of its results."""
-        if not isinstance(lowering, (Elementwise, IndexMap)) and not combines_nothing(
-            eqn, lowering
-        ):
+        is_map = isinstance(lowering, Elementwise | IndexMap)
+        if not is_map and not combines_nothing(eqn, lowering):
             return False
         sizes = [form.results]
         if form.kind == "rows":
@@ -255,13 +252,11 @@ class Clusters:
             return
         if form.kind != "rows" and not self.stored.keys().isdisjoint(eqn.outvars):
             return  # that kernel stores only values computed from its results
-        for reader in readers:
-            if self.forms[reader] is None:
-                keeps = (
-                    keeps_row(reader, v, self.lowerings[reader], form.outer) for v in eqn.outvars
-                )
-                if form.kind != "rows" or not all(keeps):
-                    return
+        for reader in (reader for reader in readers if self.forms[reader] is None):
+            lowering = self.lowerings[reader]
+            keeps = (keeps_row(reader, v, lowering, form.outer) for v in eqn.outvars)
+            if form.kind != "rows" or not all(keeps):
+                return
         if cluster.has_room(eqn):
             self._leave(eqn, home)
             self._join(eqn, cluster, "only this kernel reads it")

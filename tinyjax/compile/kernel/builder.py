@@ -40,9 +40,7 @@ Known = dict[Index, dict[JaxprAtom, ir.Scalar]]  # flat position -> the elements
 
 
 class Builder(StatementWriter):
-    """Writes statements into `body`. `places` maps values in memory to their place, `producer` maps others to
-    their equation.
-    """
+    """Writes statements into `body`. `places` is where values are in memory; `producer` makes others."""
 
     def __init__(self, names: dict[Var, str], target: Target):
         super().__init__()
@@ -111,10 +109,8 @@ class Builder(StatementWriter):
         return name if plain else f"{name}{count}"
 
     @contextmanager
-    def block(self) -> Iterator[list[ir.Statement]]:
-        """Statements within the block go to a separate body; elements computed there are forgotten
-        after it.
-        """
+    def block(self) -> Iterator[ir.Body]:
+        """Statements within the block go to a separate body; its elements are forgotten afterwards."""
         outer_body, outer_known = self.body, self.known
         self.body, self.known = [], defaultdict(dict, {k: dict(v) for k, v in outer_known.items()})
         try:
@@ -132,9 +128,7 @@ class Builder(StatementWriter):
 
     @contextmanager
     def loop(self, size: int) -> Iterator[Index]:
-        """A For of `size` iterations. A single iteration's statements need no loop; with none, they are
-        dropped.
-        """
+        """A For of `size` iterations; of one, it is the statements alone, and of none, it is dropped."""
         if size == 1:
             yield index(0)
             return
@@ -144,11 +138,11 @@ class Builder(StatementWriter):
             self.body.pop()
 
     @contextmanager
-    def loops(self, shape: Sequence[int]) -> Iterator[Position]:
-        """Nested loops, one for each axis."""
+    def loops(self, shape: Sequence[int], names: Sequence[str] = ()) -> Iterator[Position]:
+        """Nested loops, one for each axis; with `names` for variables, also for those of one iteration."""
+        loops = map(self.axis, names, shape) if names else map(self.loop, shape)
         with ExitStack() as stack:
-            coords = [stack.enter_context(self.loop(size)) for size in shape]
-            yield Position(shape, coords)
+            yield Position(shape, list(map(stack.enter_context, loops)))
 
     def loops_along(
         self, v: JaxprAtom, axes: Sequence[int], sizes: Sequence[int] | None = None
@@ -158,8 +152,7 @@ class Builder(StatementWriter):
         return self.loops([sizes[axis] for axis in axes])
 
     def clamped_index(self, number: Number, size: int) -> Index:
-        """An integer of the kernel as an index, clamped into 0 .. size - 1. The bounds fit any integer dtype,
-        the result fits C's int."""
+        """An integer as an index, clamped into 0 .. size - 1 by bounds of its dtype; it fits C's int."""
         if size == 1:  # a single element may be in a variable, which has no index
             return index(0)
         if isinstance(number.value, ir.Const):
@@ -192,11 +185,8 @@ class Builder(StatementWriter):
                 eqn = self.producer[v]
                 lowering = lowering_of(eqn, self.target)
                 read = eqn.invars if isinstance(lowering, Elementwise) else []
-                missing = [
-                    (u, eqn)
-                    for u in read
-                    if isinstance(u, Var) and u.aval.shape == v.aval.shape and u not in known
-                ]
+                alike = (u for u in read if isinstance(u, Var) and u.aval.shape == v.aval.shape)
+                missing = [(u, eqn) for u in alike if u not in known]
                 pending += missing
                 if not missing:
                     with ir.statements_of(eqn):

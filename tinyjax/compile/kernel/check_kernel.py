@@ -6,7 +6,6 @@ access is outside a buffer. Barriers are checked too: none may be in a branch th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ def _check_local_memory(kernel: ir.Kernel) -> None:
             _require(is_right, f"{name} is local, but not allocated at the start of work-groups")
 
 
-def _check_body(body: Sequence[ir.Statement], scope: dict[str, Any], same: Same) -> None:
+def _check_body(body: ir.Body, scope: dict[str, Any], same: Same) -> None:
     """Checks `body` and adds what it defines to `scope`."""
     for statement in body:
         try:
@@ -69,18 +68,16 @@ def _check_statement(statement: ir.Statement, scope: dict[str, Any], same: Same)
             _define(scope, target.name, target)
         case ir.Load(target, memory, at, end):
             _check_access(memory, at, ir.reach(statement), end, scope)
-            if target.dtype != memory.dtype:
-                raise KernelError(f"{target} has not {memory.name}'s dtype")
+            _require(target.dtype == memory.dtype, f"{target} has not {memory.name}'s dtype")
             _define(scope, target.name, target)
         case ir.Store(memory, at, value, end):
             _check_access(memory, at, ir.reach(statement), end, scope)
-            if getattr(memory, "width", 1) not in (1, ir.width_of(statement)):
-                raise KernelError(f"{value} has not the width of {memory.name}'s elements")
+            is_as_wide = getattr(memory, "width", 1) in (1, ir.width_of(statement))
+            _require(is_as_wide, f"{value} has not the width of {memory.name}'s elements")
             _check_atom(value, scope)
-            if value.dtype != memory.dtype:
-                raise KernelError(f"{value} has not {memory.name}'s dtype")
-            if getattr(memory, "role", "out") == "in":
-                raise KernelError(f"{memory.name} is an input and cannot be stored to")
+            _require(value.dtype == memory.dtype, f"{value} has not {memory.name}'s dtype")
+            is_input = getattr(memory, "role", "out") == "in"
+            _require(not is_input, f"{memory.name} is an input and cannot be stored to")
         case ir.Allocate(array, _):
             _define(scope, array.name, array)
         case ir.Combine(memory, at, _, value):
@@ -161,8 +158,7 @@ def _check_atom(atom: ir.Argument, scope: dict[str, Any]) -> None:
 
 
 def _define(scope: dict[str, Any], name: str, thing: Any) -> None:
-    if name in scope:
-        raise KernelError(f"{name} is defined twice")
+    _require(name not in scope, f"{name} is defined twice")
     scope[name] = thing
 
 

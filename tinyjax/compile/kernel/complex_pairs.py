@@ -8,7 +8,6 @@ Source: for the division, R. Smith, "Algorithm 116: Complex division", 1962, as 
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,26 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.kernel.functions.notation import (
-    maximum,
-    minimum,
-    op,
-    select,
-    sqrt,
-)
+from tinyjax.compile.kernel.functions.notation import maximum, minimum, op, select, sqrt
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const
 from tinyjax.compile.kernel.writer import BOOL, Number, Writer
 
-PART_DTYPES: dict[np.dtype, np.dtype] = {
-    np.dtype("complex64"): np.dtype("float32"),
-    np.dtype("complex128"): np.dtype("float64"),
-}
+PART_DTYPES = {np.dtype(f"complex{2 * n}"): np.dtype(f"float{n}") for n in (32, 64)}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A complex number of the kernel: its real and its imaginary part, scalars or Numbers."""
+    """A complex number of the kernel: its real and its imaginary part, scalars or (for operators) Numbers."""
 
     real: Any
     imag: Any
@@ -44,6 +34,31 @@ class Pair:
     @property
     def dtype(self) -> np.dtype:
         return np.result_type(self.real.dtype, np.complex64)
+
+    @property
+    def value(self) -> Pair:
+        """The scalars that its Numbers are."""
+        return Pair(self.real.value, self.imag.value)
+
+    def __add__(self, w: Pair) -> Pair:
+        return Pair(self.real + w.real, self.imag + w.imag)
+
+    def __sub__(self, w: Pair) -> Pair:
+        return Pair(self.real - w.real, self.imag - w.imag)
+
+    def __neg__(self) -> Pair:
+        return Pair(-self.real, -self.imag)
+
+    def __mul__(self, w: Pair) -> Pair:
+        real = self.real * w.real - self.imag * w.imag
+        return Pair(real, self.real * w.imag + self.imag * w.real)
+
+
+def as_numbers(writer: Writer, z: Any) -> Any:
+    """A scalar or a pair of scalars as a Number or a pair of Numbers."""
+    if isinstance(z, Pair):
+        return Pair(Number(writer, z.real), Number(writer, z.imag))
+    return Number(writer, z)
 
 
 def of_parts(buffer: Buffer) -> Buffer:
@@ -60,17 +75,11 @@ def constant_pair(value: Any, dtype: np.dtype) -> Pair:
 
 def pair_operation(writer: Writer, name: str, args: Sequence[Any], dtype: np.dtype) -> Any:
     """The result of an operation on pairs: a pair, or a float or a bool."""
-
-    def with_operators(arg: Any) -> Any:
-        if isinstance(arg, Pair):
-            return Pair(with_operators(arg.real), with_operators(arg.imag))
-        if isinstance(arg, Index):
-            return writer.op("convert", arg, dtype=PART_DTYPES[dtype])
-        return Number(writer, arg)
-
-    operands = [with_operators(arg) for arg in args]
+    if name == "convert" and isinstance(args[0], Index):
+        args = [writer.op("convert", args[0], dtype=PART_DTYPES[dtype]).value]
+    operands = [as_numbers(writer, arg) for arg in args]
     found = _converted(operands[0], dtype) if name == "convert" else OPERATIONS[name](*operands)
-    return Pair(found.real.value, found.imag.value) if isinstance(found, Pair) else found.value
+    return found.value
 
 
 def _converted(x: Any, dtype: np.dtype) -> Any:
@@ -82,10 +91,6 @@ def _converted(x: Any, dtype: np.dtype) -> Any:
     if isinstance(x, Pair):
         return Pair(x.real.astype(part), x.imag.astype(part))
     return Pair(x.astype(part), x.writer.constant(0, part))
-
-
-def _product(z: Any, w: Any) -> Pair:
-    return Pair(z.real * w.real - z.imag * w.imag, z.real * w.imag + z.imag * w.real)
 
 
 def _quotient(z: Any, w: Any) -> Pair:
@@ -114,8 +119,7 @@ def _size(z: Any) -> Number:
 
 
 def _exponential(z: Any) -> Pair:
-    """exp(x) (cos y + i sin y); real for real numbers. If x is infinite and y is not finite, the result is
-    still infinite or 0."""
+    """exp(x) (cos y + i sin y), real for real numbers. exp(inf) stays infinite, exp(-inf) 0, for any y."""
     x, y, size = z.real, z.imag, op("exp", z.real)
     real, imag = size * op("cos", y), size * op("sin", y)
     imag = select(y == 0.0, y, imag)
@@ -125,15 +129,14 @@ def _exponential(z: Any) -> Pair:
     return Pair(select(has_real, real, size), select(has_imag, imag, size))
 
 
-def _each_part(op: Callable[..., Number]) -> Callable[..., Pair]:
-    return lambda *pairs: Pair(op(*(z.real for z in pairs)), op(*(z.imag for z in pairs)))
+def _chosen(which: Number, z: Any, w: Any) -> Pair:
+    return Pair(select(which, z.real, w.real), select(which, z.imag, w.imag))
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": _each_part(operator.add), "sub": _each_part(operator.sub),
-    "neg": _each_part(operator.neg), "copy": _each_part(functools.partial(op, "copy")),
-    "select": lambda which, z, w: _each_part(functools.partial(select, which))(z, w),
-    "mul": _product, "div": _quotient, "abs": _size, "exp": _exponential,
+    "add": operator.add, "sub": operator.sub, "neg": operator.neg, "mul": operator.mul,
+    "copy": lambda z: Pair(op("copy", z.real), op("copy", z.imag)), "select": _chosen,
+    "div": _quotient, "abs": _size, "exp": _exponential,
     "conj": lambda z: Pair(z.real, -z.imag),
     "complex": Pair, "real": lambda z: z.real, "imag": lambda z: z.imag,
     "eq": lambda z, w: (z.real == w.real) & (z.imag == w.imag),

@@ -52,9 +52,7 @@ class ExampleAxes:
 
 
 def batches(found: Loop | Branches) -> Iterator[tuple[int, ...]]:
-    """The candidates for the sizes of the examples' axes: leading axes of a loop's carry, or of a branch's
-    results.
-    """
+    """The candidate sizes of the examples' axes: leading axes of a loop's carry or a branch's results."""
     results = found.last_carry if isinstance(found, Loop) else found.eqn.outvars
     sizes = [v.aval.shape[0] for v in results if v.aval.ndim]
     for count in sorted(set(sizes), key=sizes.count, reverse=True):
@@ -134,9 +132,7 @@ class _Axes:
         return self.axes.get(v) if isinstance(v, Var) else None
 
     def _set(self, v: Atom, axis: int | None) -> None:
-        """Sets a value's axis. A value without the axis may get one later: until then all examples read the
-        same.
-        """
+        """Sets a value's axis, which may come late: until then all examples read the same."""
         if axis is None or not isinstance(v, Var):
             return
         if not self._fits(v, axis):
@@ -146,9 +142,7 @@ class _Axes:
             raise NotByExampleError("examples are along two axes of one value")
 
     def _moved(self, axis: int, result_axes: dict[int, int]) -> int | None:
-        """The position in a result of the axes that start at `axis` in an operand; None if they are not
-        adjacent there.
-        """
+        """Where the axes from `axis` on in an operand are in a result; None if they are not adjacent."""
         axes = [n for n, size in enumerate(self.sizes) if size > 1]
         first = {result_axes[axis + n] - n for n in axes if axis + n in result_axes}
         is_all = all(axis + n in result_axes for n in axes)
@@ -224,9 +218,7 @@ class _Axes:
     # ---- values of which each example needs only its own part ----
 
     def _wanted_in(self, found: Loop | Branches) -> None:
-        """Values made from numbers (zeros, say) have no axis from operands: they get the axis along which
-        they are read.
-        """
+        """Values made from numbers (zeros, say) get the axis along which they are read."""
         for name, body in found.bodies.items():
             targets = _targets(found, name)
             self._wanted(body.jaxpr, [_plus(self._axis(v), -added) for v, added in targets])
@@ -270,9 +262,7 @@ def _targets(found: Loop | Branches, body: str) -> list[tuple[Atom, int]]:
 
 
 def _bindings(found: Loop | Branches) -> list[tuple[Atom, Var, int]]:
-    """The operands of a loop or branch, their variables inside, and the number of extra axes of the
-    operands.
-    """
+    """The operands of a loop or branch, their variables inside, and how many more axes the operands have."""
     if isinstance(found, Branches):
         pairs = [zip(found.operands, branch.jaxpr.invars) for branch in found.branches]
         return [(outer, inner, 0) for each in pairs for outer, inner in each]
@@ -329,14 +319,10 @@ class _Probe(Builder):
         return Value(self.fresh("x"), atom.aval.dtype)
 
     def update(self, eqn: JaxprEqn, update: Update, coords: list[Index]) -> None:
-        """Reads like an update: at its own place along axes that windows cover whole, and along
-        batch axes.
-        """
+        """Reads like an update: at its own place along batch axes and those that windows cover whole."""
         (out,) = eqn.outvars
         ctx = LoweringRuleContext(self, eqn, out, Position(out.aval.shape, coords))
-        number, elsewhere = (
-            _variables(n, s) for n, s in (("n", update.counts), ("w", update.sizes))
-        )
+        number, elsewhere = _variables("n", update.counts), _variables("w", update.sizes)
         own = update.whole | update.batch
         within = [at if axis in own else elsewhere[axis] for axis, at in enumerate(coords)]
         operands = [Operand(self, u) for u in eqn.invars]

@@ -106,9 +106,7 @@ class Index:
         return list(self.args) if self.op == "+" else [self]
 
     def _is_in_step(self, divisor: int) -> bool:
-        """Whether it is a multiple of some step that divides the divisor, plus a number less than
-        the step.
-        """
+        """Whether it is a multiple of a step that divides the divisor, plus less than the step."""
         if self.op != "+" or self.args[0].lo < 0:
             return False
         step = math.gcd(self.args[0].factor(), divisor)
@@ -186,10 +184,8 @@ class Index:
                 return a - b
             case "*" if self.args[1].op == "const":
                 return a * self.args[1].args[0]
-            case "%" | "/" if (
-                self.args[0].op == "var" and self.args[1].lo % chunk == 0 and chunk > 1
-            ):
-                return int(self.op == "%")
+            case "%" | "/" if self.args[0].op == "var" and chunk > 1:
+                return int(self.op == "%") if self.args[1].lo % chunk == 0 else None
         return None
 
     def __str__(self) -> str:
@@ -271,18 +267,10 @@ def index_value(at: Index, scope: Mapping[str, Any]) -> int:
 
 # Each operation on numbers, and on indices
 ON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.floordiv,
-    "%": operator.mod,
-    "min": min,
-    "max": max,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.floordiv,
+    "%": operator.mod, "min": min, "max": max,
+}  # fmt: skip
 OPERATIONS: dict[str, Callable[[Index, Index], Index]] = {
-    **ON_NUMBERS,
-    "/": lambda a, b: a // b.lo,
-    "%": lambda a, b: a % b.lo,
-    "min": Index.min,
-    "max": Index.max,
-}
+    **ON_NUMBERS, "/": lambda a, b: a // b.lo, "%": lambda a, b: a % b.lo,
+    "min": Index.min, "max": Index.max,
+}  # fmt: skip

@@ -53,7 +53,7 @@ def _run_together(items: Iterable[Iterator[None]]) -> None:
 
 
 def _run(
-    body: Sequence[ir.Statement], scope: dict[str, Any], is_last: bool, watch: Watch | None = None
+    body: ir.Body, scope: dict[str, Any], is_last: bool, watch: Watch | None = None
 ) -> Iterator[None]:
     """Runs statements for one work-item, and stops at each barrier."""
     for statement in body:
@@ -88,9 +88,8 @@ def _run(
                     yield from _run(inner, scope, is_last, watch)
                     yield from _run(head, scope, is_last, watch)
             case ir.If(condition, inner, otherwise):
-                yield from _run(
-                    inner if _value(condition, scope) else otherwise, scope, is_last, watch
-                )
+                chosen = inner if _value(condition, scope) else otherwise
+                yield from _run(chosen, scope, is_last, watch)
             case ir.Barrier():
                 yield
             case ir.IfLast(_, inner):

@@ -17,7 +17,7 @@ interpret.py runs it in Python.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,8 +90,7 @@ class statements_of:  # noqa: N801 (used as a statement is)
 
 @dataclass(frozen=True)
 class HasOrigin:
-    """A statement knows its equation (a loop for several, a tuple of them). Statements that do the same are
-    equal wherever they come from."""
+    """A statement knows its equation, or a loop several, as a tuple; it equals others that do the same."""
 
     origin: Any = field(default_factory=origin, kw_only=True, compare=False, repr=False)
 
@@ -151,8 +150,7 @@ class Load(HasOrigin):
 
 @dataclass(frozen=True)
 class Store(HasOrigin):
-    """memory[index] = value; a vector goes to the elements from there on, and before `end`, or to every
-    `stride`-th of them."""
+    """memory[index] = value; a vector goes to the elements before `end`, or to every `stride`-th of them."""
 
     memory: Buffer | PrivateArray
     index: Index
@@ -163,9 +161,7 @@ class Store(HasOrigin):
 
 @dataclass(frozen=True)
 class Allocate(HasOrigin):
-    """Allocates a private array with its elements set to `initial`; without it, each must be stored before it
-    is loaded.
-    """
+    """Allocates a private array, whose elements are `initial`, or must be stored before they are loaded."""
 
     array: PrivateArray
     initial: Const | None
@@ -242,13 +238,14 @@ class IfLast(HasOrigin):
 
 
 Statement = Let | Load | Store | Allocate | Combine | For | While | If | Barrier | IfLast
+Body = list[Statement]  # in the order in which they run
 
 
 # The fields that are lists of statements, in the order in which they run.
 BODIES = {For: ("body",), While: ("head", "body"), If: ("body", "otherwise"), IfLast: ("body",)}
 
 
-def inner_bodies(statement: Statement) -> list[list[Statement]]:
+def inner_bodies(statement: Statement) -> list[Body]:
     """The bodies of statements that this statement has."""
     return [getattr(statement, name) for name in BODIES.get(type(statement), ())]
 
@@ -270,7 +267,7 @@ class Kernel:
     name: str
     buffers: list[Buffer]
     items: int
-    body: list[Statement] = field(default_factory=list)
+    body: Body = field(default_factory=list)
     form: str = ""
     local_size: int = 1
     naive: Kernel | None = field(default=None, compare=False, repr=False)
@@ -302,7 +299,7 @@ def _unless_stopped(loop: For | While) -> str:
     return ", unless stopped" if loop.operations else ""
 
 
-def _lines(body: Sequence[Statement], indent: str) -> Iterator[str]:
+def _lines(body: Body, indent: str) -> Iterator[str]:
     for statement in body:
         yield from (indent + line for line in statement_lines(statement))
 

@@ -7,6 +7,7 @@ private arrays. Carries are private arrays that live as long as the loop.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from tinyjax.compile.fusion.backward_slice import backward_slice
 from tinyjax.compile.fusion.fuse import fuse
@@ -83,8 +84,7 @@ class BodyBuilder(PrivateArrayBuilder):
             self.copy(source, place, atom)
 
     def can_store(self, place: MemRef) -> bool:
-        """Whether a result may be stored there as it is computed, and loaded again: not where other examples
-        load."""
+        """Whether a result may be stored there as it is computed: not where other examples load."""
         return self.form == "sequential" or isinstance(place.memory, ir.PrivateArray)
 
     # ---- loops and branches ----
@@ -136,11 +136,7 @@ class BodyBuilder(PrivateArrayBuilder):
         self.body.append(ir.If(is_this.value, body, otherwise))
 
     def for_loop(
-        self,
-        loop: Loop,
-        sources: Sequence[Storage],
-        outs: Sequence[MemRef],
-        is_main: bool = False,
+        self, loop: Loop, sources: Sequence[Storage], outs: Sequence[MemRef], is_main: bool = False
     ) -> None:
         """All iterations. The carry is in the first of `outs`; the others get the ys as they are made. A
         kernel's main loop stays a loop even if it has only one iteration.
@@ -154,13 +150,12 @@ class BodyBuilder(PrivateArrayBuilder):
             self.main_axis = i.args[0] if is_main else self.main_axis
             at = index(loop.length - 1) - i if loop.reverse else i
             self.bind(const_vars, consts)
-            # Without a MemRef, an x is the only value of its stack.
-            parts = zip(x_vars, xs)
-            self.bind(
-                x_vars, [x.part(at * v.aval.size) if isinstance(x, MemRef) else x for v, x in parts]
-            )
-            made = zip(jaxpr.outvars[count:], outs[count:])
-            ys = [(v, place.part(at * v.aval.size)) for v, place in made]
+
+            def row(v: Atom, stack: Any) -> Any:  # or the only value of a stack
+                return stack.part(at * v.aval.size) if isinstance(stack, MemRef) else stack
+
+            self.bind(x_vars, list(map(row, x_vars, xs)))
+            ys = [(v, row(v, place)) for v, place in zip(jaxpr.outvars[count:], outs[count:])]
             self._iteration(jaxpr, carry_vars, outs[:count], ys, None)
 
     def while_loop(self, loop: Loop, sources: Sequence[Storage], carry: Sequence[MemRef]) -> None:

@@ -56,8 +56,8 @@ class NestBuilder(Builder):
         super().__init__(names, target)
         self.group = group
         self.producer = {v: eqn for eqn in group.eqns for v in eqn.outvars}
-        self.inputs = [_buffer(v, names, "in") for v in group.inputs]
-        self.outputs = {v: _buffer(v, names, "out") for v in group.outputs}
+        self.inputs = [buffer_of(v, names, "in") for v in group.inputs]
+        self.outputs = {v: buffer_of(v, names, "out") for v in group.outputs}
         self.places = {v: MemRef(buffer) for v, buffer in zip(group.inputs, self.inputs)}
 
     def shapes_before(self, roots: Sequence[Atom]) -> list[tuple[int, ...]]:
@@ -81,5 +81,6 @@ class NestBuilder(Builder):
         return Kernel(name, [*self.inputs, *self.outputs.values()], 1, self.body)
 
 
-def _buffer(v: Var, names: dict[Var, str], role: str) -> Buffer:
+def buffer_of(v: Var, names: dict[Var, str], role: str) -> Buffer:
+    """The buffer of a variable."""
     return of_parts(Buffer(f"{names[v]}_{role}", v.aval.dtype, v.aval.size, role))

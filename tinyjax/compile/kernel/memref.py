@@ -1,6 +1,6 @@
-"""Where a kernel finds a value: MemRef, a view of memory with an offset and a stride, as MLIR's memref.
+"""Where a kernel finds a value: MemRef, a view of memory with an offset, as MLIR's memref.
 
-A value may be a row of a stack, or the elements at one place of all its rows.
+A value may be a row of a stack.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from tinyjax.compile.kernel.rules import Position
 
 @dataclass(frozen=True)
 class Example:
-    """One example of a value of this shape: memory holds only the part at `coords` along the axes from `axis`
-    on.
-    """
+    """One example of a value of this shape: memory has only the part at `coords` from that axis on."""
 
     shape: tuple[int, ...]
     axis: int
@@ -35,9 +33,7 @@ class Example:
         return own * math.prod(self.shape[self.end :])
 
     def place(self, at: Index) -> Index:
-        """Where element number `at` of the full value is. Raises KernelError if it belongs to another
-        example.
-        """
+        """Where element number `at` of the full value is. Raises KernelError if it is another example's."""
         start, end, coords = self.axis, self.end, Position(self.shape, flat=at).coords
         if coords[start:end] != self.coords:
             raise KernelError(f"element {at} of {list(self.shape)} is another example's")
@@ -47,13 +43,11 @@ class Example:
 
 @dataclass(frozen=True)
 class MemRef:
-    """Where a value's elements are: in `memory`, from `start` on, each `stride` elements after the last. With
-    `only_if`, stores happen only if that is true; with `example`, memory holds only that part.
-    """
+    """Where a value's elements are: in `memory`, from `start` on. With `only_if`, stores happen only if that
+    is true; with `example`, memory holds only that part."""
 
     memory: Buffer | PrivateArray
     start: Index = index(0)
-    stride: int = 1
     only_if: Scalar | None = None
     example: Example | None = None
 
@@ -61,7 +55,7 @@ class MemRef:
         """Where element number `at` is."""
         if self.example is not None:
             at = self.example.place(at)
-        return self.start + at * self.stride
+        return self.start + at
 
     def part(self, at: Index) -> MemRef:
         """The part that begins at element number `at`: a row of the value."""
@@ -70,4 +64,4 @@ class MemRef:
         shape, axis = self.example.shape, self.example.axis
         row = replace(self.example, shape=shape[1:], axis=axis - 1)
         first = self.example.place(at + row.first)
-        return replace(self, start=self.start + first * self.stride, example=row)
+        return replace(self, start=self.start + first, example=row)

@@ -28,9 +28,11 @@ from dataclasses import dataclass, replace
 
 from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
 from tinyjax.compile.fusion.cost_record import eqn_cost
+from tinyjax.compile.fusion.reduction_groups import variables
 from tinyjax.compile.kernel.example_axes import ExampleAxes, NotByExampleError, example_axes
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, KernelError, statements_of
 from tinyjax.compile.kernel.loop_bodies import BodyBuilder
+from tinyjax.compile.kernel.loop_nest import buffer_of
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import Storage
 from tinyjax.compile.passes.loops import Branches, Loop
@@ -122,12 +124,8 @@ class LoopNest(BodyBuilder):
         results = [names[v] for v in eqn.outvars if v in names]
         self.name = "_".join([eqn.primitive.name, *results[:1]])  # until the loop has a number
         self.computed = {v: e for e in before for v in e.outvars}
-        read = dict.fromkeys([*eqn.invars, *(v for e in before for v in e.invars)])
-        self.inputs = {
-            v: Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in")
-            for v in read
-            if isinstance(v, Var) and v not in self.computed
-        }
+        read = [v for e in (eqn, *before) for v in variables(e) if v not in self.computed]
+        self.inputs = {v: buffer_of(v, names, "in") for v in read}
         carry = len(found.carry) if isinstance(found, Loop) else 0
         kept = [n < carry and isinstance(v, DropVar) for n, v in enumerate(eqn.outvars)]
         self.outputs = [
@@ -170,9 +168,7 @@ class LoopNest(BodyBuilder):
         return [replace(out, only_if=is_first) if w else out for out, w in zip(outs, is_whole)]
 
     def write_loop(self, loop: Loop, outs: Sequence[MemRef]) -> None:
-        """Loads the carry into private arrays, runs all iterations, and stores those results that
-        are read.
-        """
+        """Loads the carry into private arrays, runs all iterations, and stores the results that are read."""
         count = len(loop.carry)
         carry = [self.private(v, "carry") for v in loop.last_carry]
         for place, v, last in zip(carry, loop.carry, loop.last_carry):

@@ -21,7 +21,7 @@ import numpy as np
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.builder import Builder
-from tinyjax.compile.kernel.complex_pairs import Pair
+from tinyjax.compile.kernel.complex_pairs import Pair, as_numbers
 from tinyjax.compile.kernel.functions.notation import as_int, minimum, select
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.loop_nest import NestBuilder
@@ -61,9 +61,7 @@ def order_nest(
 def write_in_order(
     b: Builder, eqn: JaxprEqn, places: Sequence[MemRef], is_in_place: bool = False
 ) -> tuple[str, ...]:
-    """Writes the loops that make the equation's results at the places. Returns the axes of the
-    outer loops.
-    """
+    """Writes the loops that make the equation's results. Returns the axes of the outer loops."""
     rule = lowering_of(eqn, b.target)
     if isinstance(rule, Update | WindowUpdate):
         return UpdateWriter(b, eqn, rule.in_place, places[0]).write(is_in_place)
@@ -270,9 +268,8 @@ class _FourierWriter(_Writer):
         part = self.eqn.outvars[0].aval.dtype.type(0).real.dtype
         self.real, self.imag = (b.array(name, part, 2 * n, None) for name in ("real", "imag"))
         with b.loop(n) as i:
-            z: Any = b.element(self.x, self.position(i))
-            z = z if isinstance(z, Pair) else Pair(z, b.constant(0, part).value)
-            self.real[i], self.imag[i] = Number(b, z.real), Number(b, z.imag)
+            z = as_numbers(b, b.element(self.x, self.position(i)))
+            self._set(i, z if isinstance(z, Pair) else Pair(z, b.constant(0, part)))
         first, count, run = 0, n, 1  # transforms of `count` elements are left, `run` times
         for radix in radices(n):
             count //= radix
@@ -282,42 +279,41 @@ class _FourierWriter(_Writer):
 
     def _stage(self, radix: int, count: int, run: int, first: int) -> None:
         b, n = self.b, self.size
-        real, imag = self.real, self.imag
         angle = (2 if self.eqn.params["is_inverse"] else -2) * np.pi
         with b.loop(count) as i:
             roots = [self._factor(1, i * (k * run)) for k in range(1, radix)] if count > 1 else []
             with b.loop(run) as j:
                 places = [(i + k * count) * run + j + first for k in range(radix)]
-                sums = _butterfly([(real[at], imag[at]) for at in places], angle)
+                sums = _butterfly(list(map(self._at, places)), angle)
                 for k, z in enumerate(sums):
                     at = (i * radix + k) * run + j + (n - first)
-                    real[at], imag[at] = _times(z, roots[k - 1]) if k and roots else z
+                    self._set(at, z * roots[k - 1] if k and roots else z)
 
-    def _factor(self, number: int, *coords: Index) -> tuple[Number, Number]:
+    def _at(self, place: Index) -> Pair:
+        return Pair(self.real[place], self.imag[place])
+
+    def _set(self, place: Index, z: Pair) -> None:
+        self.real[place], self.imag[place] = z.real, z.imag
+
+    def _factor(self, number: int, *coords: Index) -> Pair:
         """An element of a complex operand."""
         operand = self.eqn.invars[number]
-        z: Any = self.b.element(operand, Position(operand.aval.shape, coords))
-        return Number(self.b, z.real), Number(self.b, z.imag)
+        return as_numbers(self.b, self.b.element(operand, Position(operand.aval.shape, coords)))
 
     def _store(self, first: int) -> None:
         b, to, out = self.b, self.eqn.params["to"], self.eqn.outvars[0].aval
         with b.loop(self.size) as i:
             coords = list(self.others.coords)
             coords.insert(to, i)
-            z = self.real[i + first], self.imag[i + first]
+            z = self._at(i + first)
             if len(self.eqn.invars) > 2:
-                z = _times(z, self._factor(2, *coords[to : to + 2]))
+                z = z * self._factor(2, *coords[to : to + 2])
             if self.eqn.params["is_inverse"]:
-                z = z[0] * (1 / self.size), z[1] * (1 / self.size)
-            b.write(self.places[0], Position(out.shape, coords).flat, Pair(z[0].value, z[1].value))
+                z = Pair(z.real * (1 / self.size), z.imag * (1 / self.size))
+            b.write(self.places[0], Position(out.shape, coords).flat, z.value)
 
 
-def _times(z: tuple[Number, Number], w: tuple[Any, Any]) -> tuple[Number, Number]:
-    (a, b), (c, d) = z, w
-    return a * c - b * d, a * d + b * c
-
-
-def _butterfly(z: list[tuple[Number, Number]], angle: float) -> list[tuple[Number, Number]]:
+def _butterfly(z: list[Pair], angle: float) -> list[Pair]:
     """The transform of a few complex numbers; that of an even number by the transforms of two halves."""
     count = len(z)
     if count == 1:
@@ -325,25 +321,21 @@ def _butterfly(z: list[tuple[Number, Number]], angle: float) -> list[tuple[Numbe
     if count % 2 == 0:
         even, odd = (_butterfly(z[start::2], angle) for start in (0, 1))
         odd = [_turned(w, k / count, angle) for k, w in enumerate(odd)]
-        parts = [(*u, *w) for u, w in zip(even, odd)]
-        return [(a + c, b + d) for a, b, c, d in parts] + [(a - c, b - d) for a, b, c, d in parts]
+        return [u + w for u, w in zip(even, odd)] + [u - w for u, w in zip(even, odd)]
     sums = []
     for k in range(count):
-        real, imag = z[0]
-        for j in range(1, count):
-            a, b = _turned(z[j], j * k % count / count, angle)
-            real, imag = real + a, imag + b
-        sums.append((real, imag))
+        turned = (_turned(z[j], j * k % count / count, angle) for j in range(1, count))
+        sums.append(sum(turned, z[0]))
     return sums
 
 
-def _turned(z: tuple[Number, Number], part: float, angle: float) -> tuple[Number, Number]:
+def _turned(z: Pair, part: float, angle: float) -> Pair:
     """z, turned by a part of the angle of a circle."""
     if part == 0:
         return z
     if part == 0.25:
-        return (z[1], -z[0]) if angle < 0 else (-z[1], z[0])
-    return _times(z, (float(np.cos(part * angle)), float(np.sin(part * angle))))
+        return Pair(z.imag, -z.real) if angle < 0 else Pair(-z.imag, z.real)
+    return z * Pair(float(np.cos(part * angle)), float(np.sin(part * angle)))
 
 
 _WRITERS = {

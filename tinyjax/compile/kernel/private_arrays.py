@@ -30,9 +30,7 @@ class PrivateArrayBuilder(Builder):
 
     def __init__(self, names: dict[Var, str], target: Target, form: str):
         super().__init__(names, target)
-        self.form = (
-            form  # 'sequential', 'by example', or 'elementwise' if an example is one element
-        )
+        self.form = form  # sequential, by example, or elementwise if an example is one element
         self.examples = ExampleAxes(())
         self.example = Position(())
 
@@ -49,9 +47,7 @@ class PrivateArrayBuilder(Builder):
                     self.known[only.flat][v] = source
 
     def forget(self, variables: Iterable[Var]) -> None:
-        """Forgets a jaxpr's variables: two loops or branches may have the same jaxpr, but not the same
-        values.
-        """
+        """Forgets a jaxpr's variables: two loops may have the same jaxpr, but not the same values."""
         for v in variables:
             self.places.pop(v, None)
             for known in self.known.values():
@@ -142,10 +138,8 @@ class PrivateArrayBuilder(Builder):
     # ---- groups of equations ----
 
     def group(self, group: KernelGroup, direct: dict[Var, MemRef]) -> None:
-        if (
-            0 in group.outputs[0].aval.shape
-        ):  # nothing to compute, and no elements for rules to read
-            return
+        if 0 in group.outputs[0].aval.shape:
+            return  # nothing to compute, and no elements for rules to read
         if len(set(map(self.axis_of, group.outputs))) > 1:
             raise NotByExampleError("a kernel in its body makes values with and without examples")
         if group.in_order is not None:

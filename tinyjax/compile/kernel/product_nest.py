@@ -23,8 +23,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.functions.notation import mul_add
@@ -72,9 +71,10 @@ class _ProductNest(NestBuilder):
         self.taken["k"] = len(self.runs)  # names of loops, not of variables
 
     def write_nest(self) -> None:
-        sizes = zip(("batch", "row", "column"), (math.prod(kind.values()) for kind in self.kinds))
-        with self.axes(each for each in sizes if each != ("batch", 1)) as at:
-            position = self.position([*[index(0)] * (3 - len(at)), *at])
+        sizes, names = [math.prod(kind.values()) for kind in self.kinds], ["batch", "row", "column"]
+        first = int(sizes[0] == 1)  # a batch of one has no loop
+        with self.loops(sizes[first:], names[first:]) as at:
+            position = self.position([*[index(0)] * first, *at.coords])
             result = self.converted(self._sum(position), self.out.aval.dtype)
             self.set_element(self.out, position, result)
             for v in self.outputs:
@@ -85,19 +85,15 @@ class _ProductNest(NestBuilder):
         ctx = LoweringRuleContext(self, self.eqn, self.out, position)
         # the loops over k, or over k1, k2, ...
         names = ["k"] if len(self.runs) == 1 else [f"k{n + 1}" for n in range(len(self.runs))]
-        with self.axes(zip(names, (math.prod(self._sizes(run)) for run in self.runs))) as k:
+        with self.loops([math.prod(self._sizes(run)) for run in self.runs], names) as k:
             operands = (Operand(self, v) for v in self.eqn.invars)
-            factors = self.rule.factors(ctx, self.term_place(k), *operands, **self.eqn.params)
+            factors = self.rule.factors(
+                ctx, self.term_place(k.coords), *operands, **self.eqn.params
+            )
             x, y = (factor.astype(self.dtype) for factor in factors)
             so_far = acc.now
             acc.now = mul_add(x, y, so_far) if self.dtype.kind == "f" else x * y + so_far
         return acc.now.value
-
-    @contextmanager
-    def axes(self, sizes: Iterable[tuple[str, int]]) -> Iterator[list[Index]]:
-        """Nested loops over axes, whose variables have these names."""
-        with ExitStack() as stack:
-            yield [stack.enter_context(self.axis(*each)) for each in sizes]
 
     def _sizes(self, run: Sequence[int]) -> list[int]:
         return [self.summed[axis] for axis in run]
@@ -111,8 +107,7 @@ class _ProductNest(NestBuilder):
         return Position(self.summed, coords)
 
     def position(self, numbers: Sequence[Index]) -> Position:
-        """The position of the result's element; an axis of two kinds counts the second for each of the
-        first."""
+        """The result's element at these numbers; of two kinds, an axis counts the second fastest."""
         coords = [index(0)] * self.out.aval.ndim
         for sizes, number in zip(self.kinds, numbers):
             for axis, coord in zip(sizes, Position([*sizes.values()], flat=number).coords):

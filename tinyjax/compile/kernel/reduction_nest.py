@@ -109,14 +109,10 @@ class _ReductionNest(NestBuilder):
         return [levels[level] for level in sorted(levels)]
 
     def write_nest(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Writes the sweeps, level after level, and then the values computed from their results. Returns the
-        outer and the inner axes."""
+        """Writes the sweeps, then what is computed from their results. Returns the outer and inner axes."""
         count = leading_axes(self.results, self.form.outer)
-        with (
-            statements_for(list(self.rules)),
-            self.loops(self.results[:count]) as at,
-            self.loops(self.results[count:]) as within,
-        ):
+        outer, inner = self.results[:count], self.results[count:]
+        with statements_for(list(self.rules)), self.loops(outer) as at, self.loops(inner) as within:
             numbers = [v for v in self.outputs if v.aval.size == self.form.results]
             elements = [v for v in self.outputs if v not in numbers]
             levels = self._levels()
@@ -221,8 +217,7 @@ class _ReductionNest(NestBuilder):
         return MemRef(array, example=Example((self.form.outer, columns), 0, (at.flat,)))
 
     def _needed(self, roots: Sequence[Var], kept: Container[Var] = ()) -> list[Var]:
-        """The values that the roots are computed from, in order, without those that only totals or kept ones
-        are computed from."""
+        """What the roots are computed from, in order, without what only totals or kept values need."""
         needed = set(roots)
         for eqn in reversed(self.group.eqns):
             if eqn not in self.rules and any(v in needed and v not in kept for v in eqn.outvars):

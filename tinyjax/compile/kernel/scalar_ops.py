@@ -79,18 +79,9 @@ REM = {
     "u": "{1} == 0 ? {0} : ({t})({0} % {1})",
 }
 # OpenCL's fmax and fmin lose a NaN; these keep it.
-MAX = {
-    "fF": "({0} > {1}) | ({0} != {0}) ? {0} : {1}",
-    "iuIU": "{0} > {1} ? {0} : {1}",
-    "b": "{0} || {1}",
-    "B": "{0} | {1}",
-}
-MIN = {
-    "fF": "({0} < {1}) | ({0} != {0}) ? {0} : {1}",
-    "iuIU": "{0} < {1} ? {0} : {1}",
-    "b": "{0} && {1}",
-    "B": "{0} & {1}",
-}
+EXTREME = {"fF": "({0} %s {1}) | ({0} != {0}) ? {0} : {1}", "iuIU": "{0} %s {1} ? {0} : {1}"}
+MAX = {kinds: text % ">" for kinds, text in EXTREME.items()} | {"b": "{0} || {1}", "B": "{0} | {1}"}
+MIN = {kinds: text % "<" for kinds, text in EXTREME.items()} | {"b": "{0} && {1}", "B": "{0} & {1}"}
 # Some drivers' fabs is a call, which keeps a loop from being vectorized: all bits but the sign.
 ABS = {
     "fF": "as_{t}(as_{signed}({0}) & {all_but_sign})",

@@ -14,7 +14,7 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 
 
-def every_statement(body: Sequence[ir.Statement]) -> list[ir.Statement]:
+def every_statement(body: Sequence[ir.Statement]) -> ir.Body:
     """All statements; those inside of another come after it."""
     found = []
     for statement in body:
@@ -25,12 +25,12 @@ def every_statement(body: Sequence[ir.Statement]) -> list[ir.Statement]:
     return found
 
 
-def every_body(body: list[ir.Statement]) -> list[list[ir.Statement]]:
+def every_body(body: ir.Body) -> list[ir.Body]:
     """The statements, and those inside of each that has any."""
     return [body, *(inner for s in every_statement(body) for inner in ir.inner_bodies(s))]
 
 
-def defined_names(body: Sequence[ir.Statement]) -> Iterator[str]:
+def defined_names(body: ir.Body) -> Iterator[str]:
     """The names that statements give to values and private arrays."""
     for statement in every_statement(body):
         match statement:
@@ -40,27 +40,25 @@ def defined_names(body: Sequence[ir.Statement]) -> Iterator[str]:
                 yield array.name
 
 
-def stored_memory(body: Sequence[ir.Statement]) -> list[ir.Buffer | ir.PrivateArray]:
+def stored_memory(body: ir.Body) -> list[ir.Buffer | ir.PrivateArray]:
     """The memory that statements store to, or combine into: once for each that does."""
     return [s.memory for s in every_statement(body) if isinstance(s, ir.Store | ir.Combine)]
 
 
-def loaded_memory(body: Sequence[ir.Statement]) -> set[ir.Buffer | ir.PrivateArray]:
+def loaded_memory(body: ir.Body) -> set[ir.Buffer | ir.PrivateArray]:
     """The memory that statements load from."""
     return {s.memory for s in every_statement(body) if isinstance(s, ir.Load)}
 
 
-def allocated(body: Sequence[ir.Statement]) -> set[ir.PrivateArray]:
+def allocated(body: ir.Body) -> set[ir.PrivateArray]:
     """The private arrays that statements allocate."""
     return {s.array for s in every_statement(body) if isinstance(s, ir.Allocate)}
 
 
-def replaced(
-    body: Sequence[ir.Statement], change: Callable[[ir.Statement], list[ir.Statement]]
-) -> list[ir.Statement]:
+def replaced(body: ir.Body, change: Callable[[ir.Statement], ir.Body]) -> ir.Body:
     """The statements that `change` puts in place of each, those inside of others first. Of statements around
     others, only those are copied in which something changes."""
-    result: list[ir.Statement] = []
+    result: ir.Body = []
     for statement in body:
         for name in ir.BODIES.get(type(statement), ()):
             before = getattr(statement, name)
@@ -71,9 +69,7 @@ def replaced(
     return result
 
 
-def rewritten(
-    body: Sequence[ir.Statement], change: Callable[[ir.Statement], ir.Statement]
-) -> list[ir.Statement]:
+def rewritten(body: ir.Body, change: Callable[[ir.Statement], ir.Statement]) -> ir.Body:
     """The statements as `change` makes them, those inside of others first."""
     return replaced(body, lambda statement: [change(statement)])
 
@@ -82,8 +78,7 @@ PARTS = (ir.Value, ir.Const, Index, ir.Buffer, ir.PrivateArray)
 
 
 def with_parts(statement: ir.Statement, change: Callable[[Any], Any]) -> ir.Statement:
-    """A copy of a statement with its values, numbers, memory and indices as `change` makes them. The
-    statements inside of it stay."""
+    """A copy with values, numbers, memory and indices as `change` makes them; inner statements stay."""
     parts = dict(vars(statement))
     for name, part in parts.items():
         if isinstance(part, PARTS):
@@ -93,11 +88,8 @@ def with_parts(statement: ir.Statement, change: Callable[[Any], Any]) -> ir.Stat
     return type(statement)(**parts)
 
 
-def relocated(
-    body: list[ir.Statement], change: Callable[[Any, Index], tuple[Any, Index] | None]
-) -> list[ir.Statement]:
-    """The statements with other memory: change(memory, index) returns the new memory and index of an element,
-    or None to keep it."""
+def relocated(body: ir.Body, change: Callable[[Any, Index], tuple[Any, Index] | None]) -> ir.Body:
+    """The statements with the memory and index that change(memory, index) returns, or None to keep it."""
 
     def changed(s: ir.Statement) -> ir.Statement:
         if not isinstance(s, ir.Access) or (found := change(s.memory, s.index)) is None:
@@ -108,10 +100,8 @@ def relocated(
 
 
 def substituted(
-    body: Sequence[ir.Statement],
-    places: Mapping[str, Index],
-    names: Mapping[str, str] | None = None,
-) -> list[ir.Statement]:
+    body: ir.Body, places: Mapping[str, Index], names: Mapping[str, str] | None = None
+) -> ir.Body:
     """Copies of the statements, with the indices `places` in place of variables of these names, and with new
     `names` of values, private arrays and loops' variables."""
     new = names or {}

@@ -29,12 +29,7 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.rules import (
-    LoweringRuleContext,
-    Operand,
-    Position,
-    Update,
-)
+from tinyjax.compile.kernel.rules import LoweringRuleContext, Operand, Position, Update
 from tinyjax.compile.kernel.writer import Number
 from tinyjax.core.jaxpr import JaxprEqn
 

@@ -72,9 +72,7 @@ def _with_numbers_inside(found: Loop | Branches, producer: Producer) -> Loop | B
 def _made_inside(
     body: ClosedJaxpr, operands: Sequence[Atom], producer: Producer
 ) -> tuple[ClosedJaxpr, list[Atom]]:
-    """A jaxpr whose first operands are `operands`, with those made of numbers computed in it; and the
-    operands that are left.
-    """
+    """A jaxpr that makes those of its first `operands` that are made of numbers; and the other operands."""
     jaxpr = body.jaxpr
     numbers = [_made_of_numbers(v, producer) for v in operands]
     if all(eqns is None for eqns in numbers):
@@ -90,9 +88,8 @@ def _made_inside(
     replaced = {v: new for v, new, eqns in made if eqns is not None}
     eqns = [eqn.replace(invars=substitute(eqn.invars, replaced)) for eqn in jaxpr.eqns]
     invars = [v for v in jaxpr.invars if v not in replaced]
-    changed = jaxpr.replace(
-        invars=invars, eqns=[*before.values(), *eqns], outvars=substitute(jaxpr.outvars, replaced)
-    )
+    outvars = substitute(jaxpr.outvars, replaced)
+    changed = jaxpr.replace(invars=invars, eqns=[*before.values(), *eqns], outvars=outvars)
     return body.replace(changed), [v for v, eqns in zip(operands, numbers) if eqns is None]
 
 
@@ -110,9 +107,7 @@ def _made_of_numbers(v: Atom, producer: Producer) -> list[JaxprEqn] | None:
 def _with_bodies(
     found: Loop | Branches, place: str, constants: dict[Var, Any], simplify: Simplify
 ) -> Loop | Branches:
-    """A loop or branch with its jaxprs simplified. Their constants are added to `constants` and to the
-    operands.
-    """
+    """A loop or branch with simplified jaxprs, whose constants are new operands and in `constants`."""
     eqn = found.eqn
     bodies = {label: simplify(body, f"{label} of {place}") for label, body in found.bodies.items()}
     news = {label: [Var(v.aval) for v in body.jaxpr.constvars] for label, body in bodies.items()}
@@ -134,9 +129,7 @@ def _with_bodies(
 def _branches(
     found: Branches, bodies: dict[str, ClosedJaxpr], news: dict[str, list[Var]]
 ) -> Branches:
-    """Gives all branches the same operands: the constants of every branch, which the other branches
-    ignore.
-    """
+    """Gives all branches the same operands: the constants of each, which the others ignore."""
     branches = []
     for label, body in bodies.items():
         own = {other: [Var(v.aval) for v in new] for other, new in news.items()}

@@ -76,9 +76,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Branches:
-    """Jaxprs with the same operands; the one at `index` runs. `index` is an integer, clamped to the range, or
-    a boolean.
-    """
+    """Jaxprs of the same operands; the one at `index` runs: an integer, clamped to the range, or a bool."""
 
     eqn: JaxprEqn
     index: Atom
@@ -140,19 +138,12 @@ def _while(eqn: JaxprEqn) -> Loop:
     params = eqn.params
     sizes = params["cond_nconsts"], params["body_nconsts"]
     condition_consts, consts, carry = split_list(eqn.invars, *sizes)
-    condition = params["cond_jaxpr"]
-    return Loop(
-        eqn, params["body_jaxpr"], consts, carry,
-        condition=condition, condition_consts=condition_consts,
-    )  # fmt: skip
+    condition = {"condition": params["cond_jaxpr"], "condition_consts": condition_consts}
+    return Loop(eqn, params["body_jaxpr"], consts, carry, **condition)
 
 
 def _cond(eqn: JaxprEqn) -> Branches:
     return Branches(eqn, eqn.invars[0], eqn.invars[1:], eqn.params["branches"])
 
 
-_FORMS: dict[str, Callable[[JaxprEqn], Loop | Branches]] = {
-    "scan": _scan,
-    "while": _while,
-    "cond": _cond,
-}
+_FORMS: dict[str, Callable[[JaxprEqn], Any]] = {"scan": _scan, "while": _while, "cond": _cond}

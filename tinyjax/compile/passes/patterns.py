@@ -94,9 +94,8 @@ def parse(line: str, replacement: Callable[[JaxprEqn, Match], Simpler] | None = 
     if replacement is None:
         first, *others = _pattern(text)
         if "(" in text:
-            raise ValueError(
-                f"{line.strip()}: a replacement has one operation; write a @rule function"
-            )
+            more = "a replacement has one operation; write a @rule function"
+            raise ValueError(f"{line.strip()}: {more}")
         replacement = functools.partial(_filled_in, (first, *others) if others else first)
     return Rule(
         pattern, text, kinds, why, re.findall(r"\w+", name)[0],

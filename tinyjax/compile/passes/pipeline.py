@@ -34,9 +34,7 @@ class Pass:
     name: str
     function: Callable[[ClosedJaxpr], ClosedJaxpr]
     does: str
-    run_to_fixpoint: bool = (
-        False  # in turn with its neighbours, until none of them changes anything
-    )
+    run_to_fixpoint: bool = False  # in turn with its neighbours, until none changes anything
     same_bits: bool = True  # of all results, evaluated equation by equation
 
 
@@ -49,26 +47,14 @@ def bodies(closed: ClosedJaxpr) -> ClosedJaxpr:
 KEYS = Pass("lower_prng_keys", lower_prng_keys, "random keys become pairs of uint32 words")
 PASSES = (
     Pass("inline", inline, "called jaxprs stand in place of the calls"),
-    Pass(
-        "expand",
-        expand,
-        "small matrices and sums of complex numbers become simpler operations",
-        same_bits=False,
-    ),
-    Pass(
-        "rewrite_rules", rewrite_rules, "equations become simpler, by a table", run_to_fixpoint=True
-    ),
+    Pass("expand", expand, "small matrices and complex sums become simpler", same_bits=False),
+    Pass("rewrite_rules", rewrite_rules, "a table makes equations simpler", run_to_fixpoint=True),
     Pass("fold", fold, "what is made of constants is computed now", run_to_fixpoint=True),
     Pass("cse", cse, "what is computed twice is computed once", run_to_fixpoint=True),
     Pass("bodies", bodies, "the bodies of loops and branches go through these passes too"),
     Pass("inline_rematerialised", inline_rematerialised, "and so does rematerialised code"),
     Pass("products", products, "transpositions go into products", same_bits=False),
-    Pass(
-        "vector_products",
-        expand_late,
-        "products of vectors become sums of products",
-        same_bits=False,
-    ),
+    Pass("vector_products", expand_late, "products of vectors become sums", same_bits=False),
     Pass("updates", updates, "updates of zeros become those of a sum", same_bits=False),
     Pass("dce", dce, "what no result needs is dropped"),
 )

@@ -51,8 +51,7 @@ def sides_of(eqn: JaxprEqn) -> tuple[Side, Side]:
 
 
 def summed_together(left: Side, right: Side) -> list[list[int]]:
-    """The left operand's axes that are summed over, without those of size 1, in runs of axes that are
-    neighbours in both operands."""
+    """The left operand's summed axes, but those of size 1, in runs of neighbours in both operands."""
     runs: list[list[int]] = []
     last = (-1, -1)
     for pair in zip(left.summed, right.summed):
@@ -133,6 +132,5 @@ def _transposed(product: JaxprEqn | None, transpose: JaxprEqn) -> JaxprEqn:
         "dimension_numbers": numbers,
         "precision": precision[::-1] if isinstance(precision, tuple) else precision,
     }
-    return product.replace(
-        invars=product.invars[::-1], outvars=list(transpose.outvars), params=params
-    )
+    outvars = list(transpose.outvars)
+    return product.replace(invars=product.invars[::-1], outvars=outvars, params=params)

@@ -135,9 +135,7 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
 
 @rule("convert_element_type (convert_element_type x)", "x", "biuf", HELD)
 def convert_back(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
-    """The original operand of two conversions, if they convert back from a dtype that holds all of its
-    values.
-    """
+    """The operand, converted back from a dtype that holds all of its values."""
     (first,) = before.invars
     return first if _is_exact(before) and same_type(first, eqn.outvars[0]) else None
 
@@ -219,14 +217,10 @@ def broadcast_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpl
 @rule("slice (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
 def repeated(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
     """Moving the elements of one repeated number gives the same number, repeated."""
-    (out,) = eqn.outvars
     if before.invars[0].aval.shape:
         return None
-    return before.replace(
-        outvars=eqn.outvars,
-        params=before.params | {"shape": out.aval.shape},
-        source_info=eqn.source_info,
-    )
+    params = before.params | {"shape": eqn.outvars[0].aval.shape}
+    return before.replace(outvars=eqn.outvars, params=params, source_info=eqn.source_info)
 
 
 # ---- all of it ----

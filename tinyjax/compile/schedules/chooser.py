@@ -28,6 +28,7 @@ from tinyjax.compile.schedules.directive import (
     changed_again,
     find_loop,
     loops_of,
+    loops_over,
 )
 from tinyjax.compile.schedules.fuse import Fuse
 from tinyjax.compile.schedules.lanes import MAX_STRIDE
@@ -62,10 +63,8 @@ class Chooser(ScheduleBuilder):
 
     def size(self, axis: str) -> int:
         """How many iterations a loop over an axis has at most; one if there is none."""
-        return max([(loop.stop - loop.start).hi for loop in self._loops_over(axis)], default=1)
-
-    def _loops_over(self, axis: str) -> list[For]:
-        return [loop for loop in loops_of(self.kernel.body) if axis_of(loop) == axis]
+        loops = loops_over(self.kernel, axis)
+        return max([(loop.stop - loop.start).hi for loop in loops], default=1)
 
     # ---- fuse ----
 
@@ -78,9 +77,7 @@ class Chooser(ScheduleBuilder):
         return "_".join(axes)
 
     def fuse_contiguous_axes(self, axes: Sequence[str], why: str) -> list[str]:
-        """Fuses neighbouring axes, the last ones first, as long as no index then needs division; returns the
-        axes that are left.
-        """
+        """Fuses neighbouring axes, the last ones first, without divisions; returns the axes that are left."""
         first = 0
         while len(axes) - first > 1 and Fuse(tuple(axes[first:])).why_not(self.kernel):
             first += 1
@@ -116,8 +113,7 @@ class Chooser(ScheduleBuilder):
         return vectors if self.is_possible(vectors) else None
 
     def vectors_of_sums(self, axis: str, multiple: int) -> tuple[list[Partition], Vectorize | None]:
-        """Vectors along a loop of sums, and how it's cut before: at its borders, if it has any, and into
-        multiples of vectors."""
+        """Vectors along a loop of sums, and how to cut it before: at borders, and into whole vectors."""
         if vectors := self.vectors_along(axis, overlap=False):
             return [], vectors
         cut = self.cut(axis, INSIDE, multiple) if self.width > 1 else None
@@ -125,13 +121,13 @@ class Chooser(ScheduleBuilder):
             return [], None
         trial = copy(self)
         trial.kernel = cut.apply(self.kernel)
-        vectors = trial.vectors_along(axis, overlap=False) if trial._loops_over(axis) else None
+        vectors = find_loop(trial.kernel, axis) and trial.vectors_along(axis, overlap=False)
         return ([cut], vectors) if vectors else ([], None)
 
     def _strides(self, axis: str, may_vary: bool) -> set[int]:
         """The strides of accesses along the loop, without those that may vary; empty if vectors don't support
         one, or one varies and must not. They skip few elements if other loops read these."""
-        inside = every_statement(self._loops_over(axis))
+        inside = every_statement(loops_over(self.kernel, axis))
         places = [s.index for s in inside if isinstance(s, Load | Store)]
         found = {place.stride(axis) for place in places}
         known = {stride for stride in found if stride is not None}
@@ -167,9 +163,7 @@ class Chooser(ScheduleBuilder):
                 self.apply_if_possible(vectors)
 
     def vectorize_sums(self) -> None:
-        """Vectorizes the innermost loops of sums, as the elements are not in vectors; else uses several
-        accumulators.
-        """
+        """Vectorizes the innermost loops of sums along their terms; else uses several accumulators."""
         for axis, loops in self._loops_by_axis().items():
             count = min((loop.stop - loop.start).lo for loop in loops)
             if not all(map(_is_sum, loops)):
@@ -186,9 +180,7 @@ class Chooser(ScheduleBuilder):
                     self.apply_if_possible(UnrollAndJam(axis, ACCUMULATORS, why=why))
 
     def _loops_by_axis(self) -> dict[str, list[For]]:
-        """All loops. An axis has several if a loop around it was unrolled, and iterations remained: a
-        directive changes them together.
-        """
+        """All loops. An axis has several after unrolling, and a directive changes them together."""
         found: dict[str, list[For]] = {}
         for loop in loops_of(self.kernel.body):
             found.setdefault(axis_of(loop), []).append(loop)

@@ -31,9 +31,7 @@ class _Access:
     when: str  # the condition that restricts it to one iteration, if any
 
     def may_meet(self, other: _Access, varying: set[str]) -> bool:
-        """Whether both may access the same element, in any two iterations; `varying` names the values that
-        differ between iterations.
-        """
+        """Whether both may access one element in any two iterations, between which `varying` differs."""
         fixed = self._fixed(varying)
         if fixed != other._fixed(varying):
             fixed = {}
@@ -57,9 +55,8 @@ def why_dependent(loop: ir.For) -> str:
         return f"'{loop.variable}' has a part that is for the last work-item"
     own = {array.name for array in allocated(loop.body)}
     varying = {axis_of(loop), _counter(loop).args[0], *_made_within(loop)}
-    once = {
-        s.target.name for s in inside if isinstance(s, ir.Let) and _holds_once(s, loop, varying)
-    }
+    lets = (s for s in inside if isinstance(s, ir.Let))
+    once = {let.target.name for let in lets if _holds_once(let, loop, varying)}
     accesses = list(_accesses(loop.body, {loop.variable: loop}, once))
     for memory in {a.memory for a in accesses if a.is_store} - own:
         of_it = [a for a in accesses if a.memory == memory]
@@ -110,10 +107,9 @@ def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
     ((factor, _), *others) = alike
     if first == last and not larger and factor and not others:
         # One element each: does a later iteration access the same element?
+        reach = abs(factor) * (variable.hi - variable.lo)
         gaps = {abs(a - b) for a in first for b in first} - {0}
-        return not any(
-            gap % factor == 0 and gap <= abs(factor) * (variable.hi - variable.lo) for gap in gaps
-        )
+        return not any(gap % factor == 0 and gap <= reach for gap in gaps)
     total = max(last) - min(first)
     if others or abs(factor) <= total:
         return False
@@ -144,7 +140,7 @@ def _made_within(loop: ir.For) -> set[str]:
 
 
 def _accesses(
-    body: Sequence[ir.Statement], loops: Mapping[Index, ir.For], once: set[str], when: str = ""
+    body: ir.Body, loops: Mapping[Index, ir.For], once: set[str], when: str = ""
 ) -> Iterator[_Access]:
     for statement in body:
         if isinstance(statement, ir.Access):
@@ -210,7 +206,7 @@ def iterations(loop: ir.For) -> int:
     return min(max(0, (end - loop.start).hi) for end in ends(loop.stop))
 
 
-def inner_iterations(body: Sequence[ir.Statement]) -> int:
+def inner_iterations(body: ir.Body) -> int:
     """The largest number of iterations of the loops in a body, inner ones included; one without loops."""
     loops = [s for s in body if isinstance(s, ir.For)]
     return max(1, sum(iterations(loop) * inner_iterations(loop.body) for loop in loops))

@@ -47,11 +47,8 @@ class Directive:
     def __str__(self) -> str:
         """As it is written in Python, without the reason."""
         values = [(f, getattr(self, f.name)) for f in fields(self) if f.name != "why"]
-        written = [
-            repr(value) if f.default is MISSING else f"{f.name}={value!r}"
-            for f, value in values
-            if value != f.default
-        ]
+        given = [(f, value) for f, value in values if value != f.default]
+        written = [f"{'' if f.default is MISSING else f'{f.name}='}{value!r}" for f, value in given]
         return f"{type(self).__name__}({', '.join(written)})"
 
 
@@ -68,7 +65,7 @@ class LoopDirective(Directive):
         loop = find_loop(kernel, self.axis)
         if loop is None:
             return no_such_axis(kernel, self.axis) if self.axis else "it has no while"
-        over_axis = [s for s in loops_of(kernel.body) if axis_of(s) == self.axis] or [loop]
+        over_axis = loops_over(kernel, self.axis) or [loop]
         return next(filter(None, (self._why_not_loop(kernel, s) for s in over_axis)), "")
 
     def _why_not_loop(self, kernel: ir.Kernel, loop: Any) -> str:
@@ -82,7 +79,7 @@ class LoopDirective(Directive):
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         return with_loop(kernel, self.axis, self._changed)
 
-    def _changed(self, loop: Any) -> list[ir.Statement]:
+    def _changed(self, loop: Any) -> ir.Body:
         """The statements that replace the loop."""
         raise NotImplementedError
 
@@ -95,15 +92,20 @@ def axis_of(loop: ir.For) -> str:
     return loop.variable.args[0]
 
 
-def loops_of(body: Sequence[ir.Statement]) -> list[ir.For]:
+def loops_of(body: ir.Body) -> list[ir.For]:
     """All loops, outer ones first."""
     return [s for s in every_statement(body) if isinstance(s, ir.For)]
 
 
-Path = list[tuple[list[ir.Statement], Any]]
+def loops_over(kernel: ir.Kernel, axis: str) -> list[ir.For]:
+    """All loops over an axis."""
+    return [loop for loop in loops_of(kernel.body) if axis_of(loop) == axis]
 
 
-def path_to(body: list[ir.Statement], axis: str) -> Path:
+Path = list[tuple[ir.Body, Any]]
+
+
+def path_to(body: ir.Body, axis: str) -> Path:
     """The path to the loop over an axis, or to the outermost while if the axis is empty: each body, with the
     index of the statement to enter, the loop last. Empty if there is no such loop.
     """
@@ -159,14 +161,14 @@ def why_not_perfect(loops: Sequence[ir.For]) -> str:
     return ""
 
 
-def in_loops(loops: Sequence[ir.For], body: list[ir.Statement]) -> list[ir.Statement]:
+def in_loops(loops: Sequence[ir.For], body: ir.Body) -> ir.Body:
     """The statements in these loops, outer ones first."""
     for loop in reversed(loops):
         body = [replace(loop, body=body)]
     return body
 
 
-def every_nth(loop: ir.For, first: Index, step: int) -> list[ir.Statement]:
+def every_nth(loop: ir.For, first: Index, step: int) -> ir.Body:
     """The iterations of one of `step` that share a loop; a single one needs no loop."""
     start = loop.start + first
     if (loop.stop - loop.start).is_const(step):
@@ -177,13 +179,11 @@ def every_nth(loop: ir.For, first: Index, step: int) -> list[ir.Statement]:
 # ---- changes ----
 
 
-def with_loop(
-    kernel: ir.Kernel, axis: str, change: Callable[[Any], list[ir.Statement]]
-) -> ir.Kernel:
+def with_loop(kernel: ir.Kernel, axis: str, change: Callable[[Any], ir.Body]) -> ir.Kernel:
     """The kernel with change(loop) in place of the loop over an axis, or of the outermost while."""
     outermost = None if axis else find_loop(kernel, "")
 
-    def changed(statement: ir.Statement) -> list[ir.Statement]:
+    def changed(statement: ir.Statement) -> ir.Body:
         is_over_axis = isinstance(statement, ir.For) and axis_of(statement) == axis
         return change(statement) if is_over_axis or statement is outermost else [statement]
 
@@ -193,11 +193,11 @@ def with_loop(
 # ---- iterations that depend on each other ----
 
 
-def accumulators_in(body: list[ir.Statement]) -> dict[ir.PrivateArray, str]:
-    """The accumulators made before the loop and combined in it, each with its operation."""
+def accumulators_in(body: ir.Body) -> dict[ir.PrivateArray, ir.Combine]:
+    """The accumulators made before the loop, each with the last statement that combines into it."""
     made = allocated(body)
     combines = [s for s in every_statement(body) if isinstance(s, ir.Combine)]
-    return {s.memory: s.op for s in combines if s.memory not in made}
+    return {s.memory: s for s in combines if s.memory not in made}
 
 
 def carried(loop: ir.For) -> str:
@@ -210,9 +210,7 @@ def carried(loop: ir.For) -> str:
 
 
 def changed_again(loop: ir.For) -> str:
-    """The memory that is wrong if an iteration runs twice: it is combined into (unless as a maximum or
-    minimum), or loaded and stored.
-    """
+    """Memory that is wrong if an iteration runs twice: combined (not as max or min), or loaded and stored."""
     combines = (s for s in every_statement(loop.body) if isinstance(s, ir.Combine))
     combined = {s.memory for s in combines if s.op not in ("max", "min")}
     return _outside(loop, combined | set(stored_memory(loop.body)) & loaded_memory(loop.body))

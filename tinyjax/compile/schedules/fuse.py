@@ -14,11 +14,11 @@ Source: Halide's fuse, https://halide-lang.org/tutorials/tutorial_lesson_05_sche
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement
 from tinyjax.compile.kernel.substitution import every_statement, substituted
 from tinyjax.compile.schedules.directive import (
     Directive,
@@ -39,7 +39,7 @@ class Fuse(Directive):
     axes: tuple[str, ...]
     may_divide: bool = False
 
-    def why_not(self, kernel: Kernel) -> str:
+    def why_not(self, kernel: ir.Kernel) -> str:
         if len(self.axes) < 2:
             return "it takes two axes or more"
         if reason := no_such_axis(kernel, *self.axes):
@@ -54,10 +54,10 @@ class Fuse(Directive):
         found = next(divisions([self._collapsed(loops[0])]), None)
         return "" if found is None else f"an index would be found by division: {found}"
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         return with_loop(kernel, self.axes[0], lambda loop: [self._collapsed(loop)])
 
-    def _collapsed(self, loop: For) -> For:
+    def _collapsed(self, loop: ir.For) -> ir.For:
         nest = perfect_nest([loop])[: len(self.axes)]
         sizes = [inner.stop.lo for inner in nest]
         body, count = nest[-1].body, math.prod(sizes)
@@ -66,10 +66,10 @@ class Fuse(Directive):
         for axis, size in zip(reversed(self.axes), reversed(sizes)):
             places[axis] = rest % size
             rest = rest // size
-        return For(flat, index(0), index(count), substituted(body, places), origin=loop.origin)
+        return ir.For(flat, index(0), index(count), substituted(body, places), origin=loop.origin)
 
 
-def divisions(body: Sequence[Statement]) -> Iterator[Index]:
+def divisions(body: ir.Body) -> Iterator[Index]:
     """The indices of loads, stores and operations that are found by division."""
     for statement in every_statement(body):
         used = [getattr(statement, "index", None), *getattr(statement, "args", ())]

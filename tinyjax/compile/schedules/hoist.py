@@ -83,7 +83,7 @@ class Hoist(LoopDirective):
         innermost, (same, packed) = self._innermost(kernel), self._packed(kernel)
         fresh, (number, count) = Fresh(kernel), numbers(loops)
         has_gaps = len(loops) > 1 and iterations(loops[-1]).bit_count() > 1
-        allocated, loads, stores = list[ir.Statement](), list[ir.Statement](), list[ir.Statement]()
+        allocated, loads, stores = ir.Body(), ir.Body(), ir.Body()
         for maker in packed:
             with ir.statements_of(maker.origin):
                 v = maker.target
@@ -101,7 +101,7 @@ class Hoist(LoopDirective):
         before = [*allocated, *substituted(copy, {}, names)]
         return with_loop(rest, self.axis, lambda outer: [*before, outer])
 
-    def _changed(self, loop: ir.For | ir.While) -> list[ir.Statement]:
+    def _changed(self, loop: ir.For | ir.While) -> ir.Body:
         same = _same(loop)
         bodies: Any = {name: without(getattr(loop, name), same) for name in ir.BODIES[type(loop)]}
         return [*same, replace(loop, **bodies)]
@@ -112,9 +112,7 @@ class Hoist(LoopDirective):
         return min(loops, key=lambda loop: len(loops_of(loop.body)))
 
     def _packed(self, kernel: ir.Kernel) -> tuple[Statements, Statements]:
-        """The statements that are invariant in the loop over `axis`, and those of them that other statements
-        use.
-        """
+        """The statements that are invariant in the loop over `axis`, and those that other statements use."""
         body = self._innermost(kernel).body
         varying = varying_in(loop_over(kernel, self.axis)) - set(self.inner)
         from_inputs = [s for s in body if not isinstance(s, ir.Load) or _is_input(s)]
@@ -129,7 +127,7 @@ def _same(loop: ir.For | ir.While) -> Statements:
     return the_same(sum(ir.inner_bodies(loop), []), varying_in(loop))
 
 
-def _needed_for_places(body: list[ir.Statement], same: Statements, axis: str) -> Statements:
+def _needed_for_places(body: ir.Body, same: Statements, axis: str) -> Statements:
     """The statements of `same` that compute indices of other loads. If they don't depend on `axis` they are
     not packed: from a panel, each lane would have its own index."""
     along = {axis}

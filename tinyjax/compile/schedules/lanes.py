@@ -24,7 +24,7 @@ from tinyjax.compile.kernel.substitution import (
     stored_memory,
 )
 from tinyjax.compile.schedules.dependences import why_dependent, why_in_order
-from tinyjax.compile.schedules.directive import axis_of
+from tinyjax.compile.schedules.directive import accumulators_in, axis_of
 from tinyjax.compile.schedules.nests import names_in
 
 MAX_STRIDE = 16  # of a strided vector, which is assembled from lanes of contiguous ones
@@ -78,14 +78,16 @@ class Lanes:
         in_chunk = self.first.factor() % self.width == 0
         return at.stride(self.axis, self.width if in_chunk else 1)
 
+    def at(self, number: Index, at: Index) -> Index:
+        """The index in the iteration with that number."""
+        return at.with_variables(lambda v: number if v.args[0] == self.axis else v)
+
     def at_first(self, at: Index) -> Index:
         """The index in the first lane."""
-        return at.with_variables(lambda v: self.first if v.args[0] == self.axis else v)
+        return self.at(self.first, at)
 
     def is_in_bounds(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
-        """Whether each lane has an element, even beyond the end: a private array has room for vectors that
-        begin at multiples of the width.
-        """
+        """Whether each lane has an element, also beyond the end: private arrays have room for vectors."""
         if isinstance(memory, ir.Buffer):
             return False
         first = self.at_first(at)
@@ -101,7 +103,7 @@ class Lanes:
         """Whether an index depends on values that are not the same in all lanes."""
         return not at.names.isdisjoint(self.varying)
 
-    def find_varying(self, body: list[ir.Statement]) -> None:
+    def find_varying(self, body: ir.Body) -> None:
         """Collects what varies between lanes, to a fixed point."""
         own = set(defined_names(body))
         inside = every_statement(body)
@@ -166,12 +168,11 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
         value = getattr(s, "target", getattr(s, "value", None))
         if getattr(value, "width", 1) > 1 or getattr(s, "op", "") in MASKS:
             yield f"{value} is made of vectors already"
-    for array, op in {s.memory: s.op for s in inside if isinstance(s, ir.Combine)}.items():
-        if array not in own:
-            if array.width > 1:
-                yield f"{array.name} is made of vectors already"
-            yield from _why_no_sum(kernel, {id(s) for s in inside}, array, op, in_one_loop=False)
-            lanes.sums[array.name] = op, _initial(kernel, array)
+    for array, combine in accumulators_in(loop.body).items():
+        if array.width > 1:
+            yield f"{array.name} is made of vectors already"
+        yield from _why_no_sum(kernel, set(map(id, inside)), array, combine.op, in_one_loop=False)
+        lanes.sums[array.name] = combine.op, _initial(kernel, array)
     for memory in set(stored_memory(loop.body)) & loaded_memory(loop.body):
         if isinstance(memory, ir.Buffer) and why_dependent(loop):
             yield f"iterations load what others store in {memory.name}"
@@ -195,7 +196,7 @@ def _why_not_stored(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[s
 
 
 def _obstacles_in(
-    body: list[ir.Statement], lanes: Lanes, own: set[ir.PrivateArray], around: str
+    body: ir.Body, lanes: Lanes, own: set[ir.PrivateArray], around: str
 ) -> Iterator[str]:
     """The obstacles in a body. `around` is "first" if only the first lane runs it, "masked" if each lane ends
     by itself.
@@ -226,8 +227,8 @@ def why_no_parts(
     """
     inside = every_statement(loop.body)
     sums = [s for s in inside if isinstance(s, ir.Combine) and s.memory in accumulators]
+    within = set(map(id, inside))
     for s in sums:
-        within = set(map(id, inside))
         if reason := next(_why_no_sum(kernel, within, s.memory, s.op, in_one_loop), ""):
             return reason
     rest = replace(loop, body=replaced(loop.body, lambda s: [] if s in sums else [s]))
@@ -257,11 +258,8 @@ def _why_no_sum(
 
 def _initial(kernel: ir.Kernel, array: ir.PrivateArray) -> ir.Const:
     """An accumulator's initial value; NaN if it has none."""
-    (found,) = (
-        s.initial
-        for s in every_statement(kernel.body)
-        if isinstance(s, ir.Allocate) and s.array == array
-    )
+    allocates = (s for s in every_statement(kernel.body) if isinstance(s, ir.Allocate))
+    (found,) = (s.initial for s in allocates if s.array == array)
     return ir.Const(np.nan, np.dtype("float32")) if found is None else found
 
 
@@ -323,12 +321,8 @@ def _why_no_access(
         yield f"each lane is at a different index, {memory.name}[{at}]"
     elif stride not in (0, 1):
         yield f"neighbours are apart in memory, at {memory.name}[{at}]"
-    elif (
-        stride == 1
-        and lanes.end is not None
-        and isinstance(memory, ir.PrivateArray)
-        and not lanes.is_in_bounds(memory, at)
-    ):
-        yield f"lanes beyond the end have no elements of {memory.name}"
-    elif stride == 1 and memory in own:
-        yield f"{memory.name} belongs to one iteration, and is accessed by its number"
+    elif stride == 1 and isinstance(memory, ir.PrivateArray):
+        if lanes.end is not None and not lanes.is_in_bounds(memory, at):
+            yield f"lanes beyond the end have no elements of {memory.name}"
+        elif memory in own:
+            yield f"{memory.name} belongs to one iteration, and is accessed by its number"

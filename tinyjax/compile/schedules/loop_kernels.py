@@ -23,14 +23,7 @@ from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
 from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.example_axes import batches
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Buffer,
-    For,
-    KernelError,
-    Load,
-    PrivateArray,
-)
+from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, KernelError, Load, PrivateArray
 from tinyjax.compile.kernel.naive_loop import LoopKernel, example_nest, naive_loop
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
@@ -246,10 +239,7 @@ def _lacks_elements(eqn: JaxprEqn) -> bool:
 
 
 def _cheap_equations(
-    operands: Iterable[Atom],
-    stored: Collection[Atom],
-    producer: Producers,
-    target: Target,
+    operands: Iterable[Atom], stored: Collection[Atom], producer: Producers, target: Target
 ) -> list[JaxprEqn]:
     """The equations, in order, that make cheap operands: few operations that read at most one other array,
     which is no larger. So memory and parameters never grow. Values in `stored` are read, not computed.
@@ -392,10 +382,8 @@ def _advance_together(chooser: Chooser, loop: For, main: str) -> None:
     if chooser.width > 1 and _reads_apart(loop_over(chooser.kernel, around), around, Buffer):
         chooser.apply_if_possible(pack)
     if chooser.size(axis) > 1:
-        count, why = (
-            min(UNROLLED, chooser.size(axis)),
-            "several terms for each load and store of a sum",
-        )
+        count = min(UNROLLED, chooser.size(axis))
+        why = "several terms for each load and store of a sum"
         chooser.apply_if_possible(UnrollAndJam(axis, count, why=why))
 
 

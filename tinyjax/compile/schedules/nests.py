@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import HasOrigin, Kernel, Let, Load, Statement
 from tinyjax.compile.kernel.substitution import defined_names, stored_memory
 from tinyjax.compile.schedules.directive import axis_of, loops_of
 
@@ -21,7 +21,7 @@ def names_in(thing: Any) -> set[str]:
 def _add_names(thing: Any, found: set[str]) -> None:
     if isinstance(thing, Index):
         found.update(thing.names)
-    elif isinstance(thing, HasOrigin):
+    elif isinstance(thing, ir.HasOrigin):
         for field, part in vars(thing).items():
             if field != "origin":
                 _add_names(part, found)
@@ -32,7 +32,7 @@ def _add_names(thing: Any, found: set[str]) -> None:
         found.add(name)
 
 
-def stored_names(body: Sequence[Statement]) -> set[str]:
+def stored_names(body: ir.Body) -> set[str]:
     """The names of memory that statements store to."""
     return {memory.name for memory in stored_memory(body)}
 
@@ -40,7 +40,7 @@ def stored_names(body: Sequence[Statement]) -> set[str]:
 class Fresh:
     """Makes names that a kernel does not use yet."""
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: ir.Kernel):
         self.taken = {*defined_names(kernel.body), *(buffer.name for buffer in kernel.buffers)}
         self.taken |= {axis_of(loop) for loop in loops_of(kernel.body)}
 
@@ -52,39 +52,35 @@ class Fresh:
         return f"{stem}{number}"
 
 
-def without_unused(
-    body: Sequence[Statement], names: Container[str] | None = None
-) -> list[Statement]:
-    """The statements of a loop's body without unused values. With `names`, only these are removed."""
-    kept: list[Statement] = []
+def without_unused(body: ir.Body) -> ir.Body:
+    """The statements of a loop's body without unused values."""
+    kept: ir.Body = []
     read: set[str] = set()
     for statement in reversed(body):
-        if isinstance(statement, Let | Load):
-            name = statement.target.name
-            if name not in read and (names is None or name in names):
-                continue
+        if isinstance(statement, ir.Let | ir.Load) and statement.target.name not in read:
+            continue
         kept.append(statement)
         read |= names_in(statement)
     return kept[::-1]
 
 
-def varying_in(loop: Statement) -> set[str]:
+def varying_in(loop: ir.Statement) -> set[str]:
     """The names of values that may differ from one iteration of a loop to the next."""
     return {*defined_names([loop]), *map(axis_of, loops_of([loop])), *stored_names([loop])}
 
 
-def the_same(body: Sequence[Statement], varying: set[str]) -> list[Let | Load]:
+def the_same(body: ir.Body, varying: set[str]) -> list[ir.Let | ir.Load]:
     """The statements that compute the same in all iterations of a loop. `varying` names what may differ; the
     names that these statements compute are removed from it.
     """
-    same: list[Let | Load] = []
+    same: list[ir.Let | ir.Load] = []
     for s in body:
-        if isinstance(s, Let | Load) and not (names_in(s) - {s.target.name}) & varying:
+        if isinstance(s, ir.Let | ir.Load) and not (names_in(s) - {s.target.name}) & varying:
             same.append(s)
             varying.discard(s.target.name)
     return same
 
 
-def without(body: Sequence[Statement], others: Sequence[Statement]) -> list[Statement]:
+def without(body: ir.Body, others: Sequence[ir.Statement]) -> ir.Body:
     """The statements that are not among the others."""
     return [s for s in body if not any(s is other for other in others)]

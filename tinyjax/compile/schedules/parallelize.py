@@ -67,7 +67,7 @@ class Parallelize(LoopDirective):
         total = math.ceil(kernel.items * self.items / self.group) * self.group
         item = ir.item_index(total)
 
-        def shared_out(loop: ir.Statement) -> list[ir.Statement]:
+        def shared_out(loop: ir.Statement) -> ir.Body:
             if not isinstance(loop, ir.For) or axis_of(loop) not in axes:
                 return [loop]
             number = item if kernel.items == 1 else item % self.items
@@ -96,7 +96,7 @@ class Parallelize(LoopDirective):
         return replace(kernel, items=total, buffers=buffers, body=new)
 
 
-def _beside(body: list[ir.Statement], axis: str) -> list[ir.Statement]:
+def _beside(body: ir.Body, axis: str) -> ir.Body:
     """The statements that all work-items run besides the loop over an axis, here and in outer loops."""
     path = path_to(_parts(body, axis)[0], axis)
     loops = [s for _, s in path if isinstance(s, ir.For)]
@@ -123,7 +123,7 @@ def split_work(count: int, grain: int, most: int) -> tuple[int, int]:
     return math.ceil(count / run), run
 
 
-def _parts(body: list[ir.Statement], axis: str) -> tuple[list[ir.Statement], list[ir.Statement]]:
+def _parts(body: ir.Body, axis: str) -> tuple[ir.Body, ir.Body]:
     """Two parts: the statements up to the loop over an axis (or one around it), with independent ones after
     it; and the statements that need the whole loop to be finished.
     """

@@ -63,7 +63,7 @@ class Partition(LoopDirective):
         fresh = Fresh(kernel)
         return with_loop(kernel, self.axis, lambda loop: self._pieces(loop, fresh))
 
-    def _pieces(self, loop: ir.For, fresh: Fresh) -> list[ir.Statement]:
+    def _pieces(self, loop: ir.For, fresh: Fresh) -> ir.Body:
         """The loop in pieces; names in borders are new."""
         first, last = _range(loop)
         cuts = [first, *borders(loop), last + 1]
@@ -74,7 +74,7 @@ class Partition(LoopDirective):
             cuts = sorted({cuts[0], *longest, cuts[-1]})
         if self.multiple > 1:
             cuts = sorted({*cuts, *self._wholes(loop, cuts)})
-        pieces: list[ir.Statement] = []
+        pieces: ir.Body = []
         for start, stop in itertools.pairwise(cuts):
             names = {} if (start, stop) == longest else _border_names([loop], fresh)
             if self.multiple > 1 and self._is_long(loop, start, stop):
@@ -83,8 +83,7 @@ class Partition(LoopDirective):
         return pieces
 
     def _wholes(self, loop: ir.For, cuts: Sequence[int]) -> Iterator[int]:
-        """Where whole multiples begin and end between the cuts. If work-items share the loop, each begins at
-        a multiple."""
+        """Where whole multiples begin and end between the cuts; at multiples if work-items share it."""
         for start, stop in itertools.pairwise(cuts):
             first = start if _is_fixed(loop) else -(-start // self.multiple) * self.multiple
             if (count := (stop - first) // self.multiple) > 0:
@@ -97,9 +96,7 @@ class Partition(LoopDirective):
 
 
 def _piece(loop: ir.For, start: int, stop: int, names: dict[str, str]) -> ir.For:
-    """The iterations from `start` to before `stop`; if both are constants, counted from 0. `names` maps old
-    names to new ones.
-    """
+    """The iterations from `start` to before `stop`, from 0 on if both are constants, with new `names`."""
     axis = axis_of(loop)
     is_fixed = _is_fixed(loop)
     first, count = (start, stop - start) if is_fixed else (0, stop)
@@ -108,9 +105,8 @@ def _piece(loop: ir.For, start: int, stop: int, names: dict[str, str]) -> ir.For
     body = _simplified(substituted(loop.body, {axis: place}, names), {})
     if is_fixed:
         return ir.For(variable, index(0), index(count), body, origin=loop.origin)
-    return replace(
-        loop, variable=variable, start=loop.start.max(start), stop=loop.stop.min(stop), body=body
-    )
+    start_here, stop_here = loop.start.max(start), loop.stop.min(stop)
+    return replace(loop, variable=variable, start=start_here, stop=stop_here, body=body)
 
 
 def _is_fixed(loop: ir.For) -> bool:
@@ -118,7 +114,7 @@ def _is_fixed(loop: ir.For) -> bool:
     return loop.start.op == loop.stop.op == "const"
 
 
-def _border_names(body: Sequence[ir.Statement], fresh: Fresh) -> dict[str, str]:
+def _border_names(body: ir.Body, fresh: Fresh) -> dict[str, str]:
     """New names for the values and loop axes that the statements define."""
     names = {name: fresh(f"{name}_") for name in defined_names(body)}
     axes = map(axis_of, loops_of(body))
@@ -153,9 +149,7 @@ def borders(loop: ir.For) -> list[int]:
 
 
 def _tests(statement: ir.Statement) -> Iterator[tuple[Linear, tuple[int, ...]]]:
-    """Pairs of a sum of indices and numbers: the test's answer depends on whether the sum is less than each
-    number.
-    """
+    """Sums of indices, and numbers: the answer depends on whether the sum is less than each number."""
     match statement:
         case ir.Let(_, op, (Index() as a, Index() as b)) if op in CHANGES:
             yield linear(a - b), CHANGES[op]
@@ -194,15 +188,13 @@ def _crossing(
 # ---- what is known in a piece ----
 
 
-def _simplified(body: Sequence[ir.Statement], known: Known) -> list[ir.Statement]:
-    """The statements without tests whose answer is known, and without the values they don't select. Adds to
-    `known`.
-    """
+def _simplified(body: ir.Body, known: Known) -> ir.Body:
+    """The statements without known tests and the values these don't select. Adds to `known`."""
     return without_unused(_with_answers(body, known))
 
 
-def _with_answers(body: Sequence[ir.Statement], known: Known) -> list[ir.Statement]:
-    result: list[ir.Statement] = []
+def _with_answers(body: ir.Body, known: Known) -> ir.Body:
+    result: ir.Body = []
 
     def part(thing: Any) -> Any:
         if isinstance(thing, Index):
@@ -235,12 +227,9 @@ def _with_answers(body: Sequence[ir.Statement], known: Known) -> list[ir.Stateme
                     known[target.name] = found
                 else:
                     result.append(replace(statement, op="copy", args=(found,)))
-            case ir.Load(target, _, at, Index() as end) if _is_before(at, target.width, end):
-                result.append(replace(statement, end=None))
-            case ir.Store(_, at, ir.Value() as value, Index() as end) if _is_before(
-                at, value.width, end
-            ):
-                result.append(replace(statement, end=None))
+            case ir.Load(index=at, end=Index() as end) | ir.Store(index=at, end=Index() as end):
+                is_whole = _is_before(at, ir.width_of(statement), end)
+                result.append(replace(statement, end=None) if is_whole else statement)
             case ir.If(ir.Const(value)):
                 result += _with_answers(statement.body if value else statement.otherwise, known)
             case ir.For() | ir.If() | ir.IfLast():
@@ -252,7 +241,7 @@ def _with_answers(body: Sequence[ir.Statement], known: Known) -> list[ir.Stateme
     return result
 
 
-def _is_condition(target: ir.Value, body: Sequence[ir.Statement]) -> bool:
+def _is_condition(target: ir.Value, body: ir.Body) -> bool:
     """Whether it is a bool that nothing stores. One bool then serves all lanes; a store needs each lane's."""
     stores = (s for s in every_statement(body) if isinstance(s, ir.Store | ir.Combine))
     return target.dtype == bool and all(s.value != target for s in stores)
@@ -265,9 +254,8 @@ def _answer(let: ir.Let, known: Known) -> ir.Scalar | None:
             known[target.name] = first
         case ir.Let(_, "lt", (ir.Value(name, _, width), Index() as end)):
             start = known.get(name)
-            return (
-                truth(True) if isinstance(start, Index) and _is_before(start, width, end) else None
-            )
+            is_before = isinstance(start, Index) and _is_before(start, width, end)
+            return truth(True) if is_before else None
     return known_result(let.op, let.args, let.target.dtype)
 
 

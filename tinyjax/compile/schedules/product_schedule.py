@@ -53,9 +53,7 @@ class _Tiles(Chooser):
         self.batch, self.rows, self.columns = sizes
         self.sums = [a for a in map(axis_of, loops_of(self.naive.body)) if re.fullmatch(r"k\d*", a)]
         self.depth = math.prod(map(self.size, self.sums))
-        (sum_of, *_) = (
-            s.array for s in every_statement(self.naive.body) if isinstance(s, Allocate)
-        )
+        sum_of = next(s.array for s in every_statement(self.naive.body) if isinstance(s, Allocate))
         self.lanes = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), power_of_two(self.columns))
         # An element loaded from a row is multiplied with two vectors, if their sums fit in registers.
         self.vectors = 2 if self.target.rows > 6 and self.columns % (2 * self.lanes) == 0 else 1
@@ -72,18 +70,14 @@ class _Tiles(Chooser):
         self._tile()
         self._pack()
         self._vectorize()
-        task = self.fuse_axes(
-            ["batch" if self.batch > 1 else "", "row_outer_outer", "column_outer"],
-            "a panel of a block is a task",
-        )
+        axes = ["batch" if self.batch > 1 else "", "row_outer_outer", "column_outer"]
+        task = self.fuse_axes(axes, "a panel of a block is a task")
         work = self.tiles * self.height * self.depth * self.tile_width
         why = f"{GRAIN:,} multiplications are worth a work-item"
         self.share_out(task, math.ceil(GRAIN / work), why)
 
     def _tile(self) -> None:
-        """Splits the result into blocks of rows by panels of columns, and these into tiles. The epilogue
-        follows a block's sums.
-        """
+        """Splits the result into blocks by panels, these into tiles. The epilogue follows a block's sums."""
         count = self.height * self.vectors
         registers = f"{count} vectors of sums stay in registers while k runs"
         self.tile(("row", "column"), self.height, self.tile_width, registers)
@@ -127,9 +121,7 @@ class _Tiles(Chooser):
         self.is_packed = self.apply_if_possible(panel)
 
     def _vectorize(self) -> None:
-        """Makes columns the lanes of the sums and, where possible, of the copy and the epilogue. Unrolls a
-        tile's rows.
-        """
+        """Makes columns lanes, also of the copy and the epilogue if possible, and unrolls a tile's rows."""
         if not self._in_vectors("column_inner", "neighbours are packed"):
             return  # each may read at an index that depends on data
         if self.is_packed and not self._in_vectors("column_inner2", "a row of the panel", True):
@@ -233,7 +225,5 @@ class _GroupTiles(Chooser):
 def _lies_along(kernel: Kernel, k: str, kept: str) -> bool:
     """Whether the operand's elements for one `kept` are contiguous along k."""
     loads = [s for s in every_statement(loop_over(kernel, k).body) if isinstance(s, Load)]
-    return any(
-        isinstance(s.memory, Buffer) and s.index.stride(k) == 1 and s.index.stride(kept) != 0
-        for s in loads
-    )
+    places = [s.index for s in loads if isinstance(s.memory, Buffer)]
+    return any(at.stride(k) == 1 and at.stride(kept) != 0 for at in places)

@@ -209,8 +209,7 @@ class ReductionChooser(Chooser):
     # ---- columns ----
 
     def columns(self) -> None:
-        """A work-item takes a block of columns, and walks down their rows, in the order of memory. On a GPU,
-        a group has a few columns."""
+        """A work-item walks down the rows of a block of columns. On a GPU, a group has a few columns."""
         form, target = self.form, self.target
         column = self.fuse_axes(self.axes.inner, "columns are contiguous")
         row = self.fuse_axes(self.axes.sweeps[0], "rows are numbered")
@@ -219,9 +218,8 @@ class ReductionChooser(Chooser):
             axes = [*self.axes.outer, f"{column}_outer"]
             unit = self.fuse_axes(axes, "blocks of columns are numbered")
             self.share_out(unit, why="blocks of columns do not wait for each other")
-            self.apply(
-                WorkGroups(target.group, why=f"for columns of {form.reduction_size:,} elements")
-            )
+            why = f"for columns of {form.reduction_size:,} elements"
+            self.apply(WorkGroups(target.group, why=why))
             return
         outer = self.fuse_axes(self.axes.outer, "numbered")
         at_once, vectors = self.unrolled(row), self.vectors_along(column)

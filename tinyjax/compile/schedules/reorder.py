@@ -121,18 +121,13 @@ def tile(
     ]
 
 
-def _parted(
-    before: list[ir.Statement], loop: ir.For
-) -> tuple[list[ir.Statement], list[ir.Statement]]:
+def _parted(before: ir.Body, loop: ir.For) -> tuple[ir.Body, ir.Body]:
     """Splits the statements before the loop into those that it needs and those that can move after it."""
     needed, stored = names_in(loop), stored_names([loop])
-    first, waiting = list[ir.Statement](), list[ir.Statement]()
+    first, waiting = ir.Body(), ir.Body()
     for s in reversed(before):
-        if (
-            isinstance(s, ir.Let | ir.Load)
-            and s.target.name not in needed
-            and not names_in(s) & stored
-        ):
+        is_free = isinstance(s, ir.Let | ir.Load) and s.target.name not in needed
+        if is_free and not names_in(s) & stored:
             waiting.insert(0, s)
         else:
             first.insert(0, s)
@@ -146,11 +141,11 @@ def _parted(
 
 def _distributed(
     nest: Sequence[ir.For],
-    parts: Sequence[list[ir.Statement]],
+    parts: Sequence[ir.Body],
     keeps_names: int,
     fresh: Fresh,
     in_memory: bool = False,
-) -> tuple[list[ir.Statement], list[list[ir.Statement]]]:
+) -> tuple[ir.Body, list[ir.Body]]:
     """The statements that allocate arrays for all iterations of the nest, and its loops around each of the
     parts. A part that only initializes variables becomes their allocation; one part keeps the names. Parts
     update a variable in a register or, if `in_memory`, in its array element.
@@ -161,9 +156,7 @@ def _distributed(
     return expansion.allocations, nests
 
 
-def _around(
-    nest: Sequence[ir.For], body: list[ir.Statement], fresh: Fresh, keeps_names: bool
-) -> list[ir.Statement]:
+def _around(nest: Sequence[ir.For], body: ir.Body, fresh: Fresh, keeps_names: bool) -> ir.Body:
     """The same loops with another body."""
     if not body:
         return []
@@ -175,20 +168,14 @@ _Maker = ir.Let | ir.Load | ir.Allocate
 
 
 class _Expansion:
-    """Finds the values that a part passes on to later ones, and allocates an array for each over all
-    iterations.
-    """
+    """Finds the values that parts pass on, and allocates an array for each over all iterations."""
 
     def __init__(
-        self,
-        nest: Sequence[ir.For],
-        parts: Sequence[list[ir.Statement]],
-        fresh: Fresh,
-        in_memory: bool,
+        self, nest: Sequence[ir.For], parts: Sequence[ir.Body], fresh: Fresh, in_memory: bool
     ):
         self.parts, self.fresh, self.in_memory = parts, fresh, in_memory
         self.at, self.count = numbers(nest)
-        self.allocations: list[ir.Statement] = []
+        self.allocations: ir.Body = []
         self.handed_on: list[list[_Maker]] = []  # the statements that define names, for each part
         self.arrays: dict[str, ir.PrivateArray] = {}
         for number, part in enumerate(parts):
@@ -201,9 +188,8 @@ class _Expansion:
     def _allocate(self, maker: _Maker, is_set: bool) -> None:
         thing = _made_by(maker)
         size = getattr(thing, "size", 1)
-        array = ir.PrivateArray(
-            self.fresh(f"each_{thing.name}"), thing.dtype, size * self.count, thing.width
-        )
+        name = self.fresh(f"each_{thing.name}")
+        array = ir.PrivateArray(name, thing.dtype, size * self.count, thing.width)
         self.arrays[thing.name] = array
         initial = maker.initial if isinstance(maker, ir.Allocate) and (is_set or size > 1) else None
         self.allocations.append(ir.Allocate(array, initial, origin=maker.origin))
@@ -211,13 +197,11 @@ class _Expansion:
     def _only_allocates(self, number: int) -> bool:
         return all(isinstance(s, ir.Allocate) for s in self.parts[number])
 
-    def part(self, number: int) -> list[ir.Statement]:
-        """The statements of a part: first the loads of earlier parts' values, at the end the stores for later
-        parts.
-        """
+    def part(self, number: int) -> ir.Body:
+        """A part's statements, after loads of earlier parts' values and before stores for later parts."""
         if self._only_allocates(number):
             return []
-        statements, begin, end = self.parts[number], list[ir.Statement](), list[ir.Statement]()
+        statements, begin, end = self.parts[number], ir.Body(), ir.Body()
         used, stored = names_in(statements), stored_names(statements)
         for earlier, makers in enumerate(self.handed_on[: number + 1]):
             is_handed = earlier < number
@@ -236,19 +220,16 @@ class _Expansion:
                     end += [] if is_handed and is_loaded_only else self._stored(thing)
         return [*begin, *statements, *end]
 
-    def _loaded(self, thing: ir.Value | ir.PrivateArray) -> list[ir.Statement]:
+    def _loaded(self, thing: ir.Value | ir.PrivateArray) -> ir.Body:
         """The load of a value or variable that an earlier part made."""
         array = self.arrays[thing.name]
         if isinstance(thing, ir.Value):
             return [ir.Load(thing, array, self.at)]
         value = ir.Value(self.fresh("t"), thing.dtype, thing.width)
-        return [
-            ir.Load(value, array, self.at),
-            ir.Allocate(thing, None),
-            ir.Store(thing, index(0), value),
-        ]
+        store = ir.Store(thing, index(0), value)
+        return [ir.Load(value, array, self.at), ir.Allocate(thing, None), store]
 
-    def _stored(self, thing: ir.Value | ir.PrivateArray) -> list[ir.Statement]:
+    def _stored(self, thing: ir.Value | ir.PrivateArray) -> ir.Body:
         """The store that keeps a value for later parts, or for this part's next iteration."""
         array = self.arrays[thing.name]
         if isinstance(thing, ir.Value):
@@ -257,9 +238,7 @@ class _Expansion:
         return [ir.Load(value, thing, index(0)), ir.Store(array, self.at, value)]
 
 
-def _in_array(
-    body: list[ir.Statement], old: ir.PrivateArray, new: ir.PrivateArray, first: Index
-) -> list[ir.Statement]:
+def _in_array(body: ir.Body, old: ir.PrivateArray, new: ir.PrivateArray, first: Index) -> ir.Body:
     """The statements with a private array replaced by the elements of another array from `first` on."""
     kept = replaced(body, lambda s: [] if isinstance(s, ir.Allocate) and s.array == old else [s])
     return relocated(kept, lambda memory, at: (new, first + at) if memory == old else None)

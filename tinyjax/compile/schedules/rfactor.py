@@ -44,13 +44,13 @@ M. Harris, "Optimizing Parallel Reduction in CUDA", 2007
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.substitution import every_statement, replaced, substituted
+from tinyjax.compile.kernel.substitution import replaced, substituted
 from tinyjax.compile.schedules.directive import (
     LoopDirective,
     accumulators_in,
@@ -84,7 +84,7 @@ class RFactor(LoopDirective):
         if self.as_tree:
             if self.pieces < 2 or self.pieces & (self.pieces - 1):
                 return f"{self.pieces} is no power of two"
-            if not _variables(before, loop):
+            if not _sums(before, loop):
                 return f"the loop over {self.axis} combines into no variables that are made right before it"
         elif not loop.start.is_const(0) or loop.stop.op != "const":
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
@@ -94,7 +94,7 @@ class RFactor(LoopDirective):
             return f"a loop around that over {self.axis} has other statements too"
         elif not all(isinstance(s, ir.Allocate) and s.initial is not None for s in before):
             return f"more than accumulators are made before the loop over {self.axis}"
-        return why_no_parts(kernel, loop, _variables(before, loop))
+        return why_no_parts(kernel, loop, [made.array for made in _sums(before, loop)])
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         return self._in_tree(kernel) if self.as_tree else self._in_pieces(kernel)
@@ -111,7 +111,7 @@ class RFactor(LoopDirective):
         count = math.ceil(done / run)
         combines = [
             (s, ir.Buffer(fresh("partial"), s.memory.dtype, results * count, "scratch"))
-            for s in _combines(loop, _variables(before, loop))
+            for s in _sums(before, loop).values()
         ]
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
         whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))
@@ -132,21 +132,19 @@ class RFactor(LoopDirective):
 
     def _in_tree(self, kernel: ir.Kernel) -> ir.Kernel:
         loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
-        variables = _variables(_beside(kernel, self.axis)[1], loop)
+        sums = _sums(_beside(kernel, self.axis)[1], loop)
         combines = [
-            (s, ir.PrivateArray(fresh("items"), s.memory.dtype, self.pieces))
-            for s in _combines(loop, variables)
+            (s, ir.PrivateArray(fresh("items"), s.memory.dtype, self.pieces)) for s in sums.values()
         ]
         arrays = {s.memory: array for s, array in combines}
         allocated = [ir.Allocate(array, None, origin=s.origin) for s, array in combines]
         lane = index_var(f"{self.axis}_lane", 0, self.pieces - 1)
         every = replace(loop, start=loop.start + lane, step=self.pieces)
-        own = [variables[array] for array in arrays]
-        part = [*own, every, *_left(combines, lane, fresh)]
+        part = [*sums, every, *_left(combines, lane, fresh)]
         lanes = ir.For(lane, index(0), index(self.pieces), part, origin=loop.origin)
         tree = [*allocated, lanes, *self._halves(loop, combines, fresh)]
 
-        def change(s: ir.Statement) -> list[ir.Statement]:
+        def change(s: ir.Statement) -> ir.Body:
             match s:
                 case ir.For() if s is loop:
                     return tree
@@ -160,9 +158,9 @@ class RFactor(LoopDirective):
 
     def _halves(
         self, loop: ir.For, combines: Sequence[tuple[ir.Combine, ir.PrivateArray]], fresh: Fresh
-    ) -> list[ir.Statement]:
+    ) -> ir.Body:
         """Combines the upper half of the remaining elements into the lower half until one is left."""
-        loops: list[ir.Statement] = []
+        loops: ir.Body = []
         half = self.pieces // 2
         while half:
             lane = index_var(fresh(f"{self.axis}_half"), 0, half - 1)
@@ -173,15 +171,9 @@ class RFactor(LoopDirective):
         return loops
 
 
-def _combines(loop: ir.For, accumulators: Container[ir.PrivateArray]) -> list[ir.Combine]:
-    """The statements that combine into accumulators: one for each accumulator."""
-    combines = (s for s in every_statement(loop.body) if isinstance(s, ir.Combine))
-    return list({s.memory: s for s in combines if s.memory in accumulators}.values())
-
-
-def _left(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
+def _left(combines: Combines, at: Index, fresh: Fresh) -> ir.Body:
     """Stores each accumulator of a part as the element `at` of its memory."""
-    stores: list[ir.Statement] = []
+    stores: ir.Body = []
     for combine, memory in combines:
         value = ir.Value(fresh("t"), memory.dtype)
         stores.append(ir.Load(value, combine.memory, index(0), origin=combine.origin))
@@ -189,9 +181,9 @@ def _left(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
     return stores
 
 
-def _with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
+def _with_partial(combines: Combines, at: Index, fresh: Fresh) -> ir.Body:
     """Combines each accumulator with a part's result, the element `at` of its memory."""
-    body: list[ir.Statement] = []
+    body: ir.Body = []
     for combine, memory in combines:
         value = ir.Value(fresh("t"), memory.dtype)
         body.append(ir.Load(value, memory, at, origin=combine.origin))
@@ -199,16 +191,14 @@ def _with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statem
     return body
 
 
-def _variables(before: Sequence[ir.Statement], loop: ir.For) -> dict[ir.PrivateArray, ir.Allocate]:
+def _sums(before: ir.Body, loop: ir.For) -> dict[ir.Allocate, ir.Combine]:
     """The variables that are allocated before the loop and combined in it."""
     made = [s for s in before if isinstance(s, ir.Allocate) and s.initial is not None]
     sums = accumulators_in(loop.body)
-    return {s.array: s for s in made if s.array.size == 1 and s.array in sums}
+    return {s: sums[s.array] for s in made if s.array.size == 1 and s.array in sums}
 
 
-def _beside(
-    kernel: ir.Kernel, axis: str
-) -> tuple[list[Any], list[ir.Statement], list[ir.Statement]]:
+def _beside(kernel: ir.Kernel, axis: str) -> tuple[list[Any], ir.Body, ir.Body]:
     """The loops around the loop over an axis, and the statements before and after it."""
     *around, (body, loop) = path_to(kernel.body, axis)
     number = body.index(loop)

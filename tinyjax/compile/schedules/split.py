@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement
+from tinyjax.compile.kernel.kernel_ir import Body, For, Kernel
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.dependences import ends
 from tinyjax.compile.schedules.directive import LoopDirective, changed_again
@@ -45,7 +45,7 @@ class Split(LoopDirective):
             return f"an iteration done twice would change what is left in {left}"
         return ""
 
-    def _changed(self, loop: For) -> list[Statement]:
+    def _changed(self, loop: For) -> Body:
         """Of several `ends` of the loop, only those that are no multiple of the factor need a minimum."""
         factor, whole = self.factor, loop.variable
         first = _quotient(loop.start, factor)

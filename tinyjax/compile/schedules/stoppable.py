@@ -30,7 +30,7 @@ class Stoppable(LoopDirective):
         return "it is stoppable already" if loop.operations else ""
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        def change(s: ir.Statement) -> list[ir.Statement]:
+        def change(s: ir.Statement) -> ir.Body:
             if isinstance(s, ir.While) or isinstance(s, ir.For) and axis_of(s) == self.axis:
                 return [replace(s, operations=self.operations)]
             return [s]

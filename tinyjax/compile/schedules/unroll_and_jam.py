@@ -40,13 +40,13 @@ from tinyjax.compile.kernel.substitution import (
     replaced,
     substituted,
 )
-from tinyjax.compile.schedules.dependences import ends, why_dependent
+from tinyjax.compile.schedules.dependences import ends, iterations, why_dependent
 from tinyjax.compile.schedules.directive import (
     LoopDirective,
     accumulators_in,
     axis_of,
     loop_over,
-    loops_of,
+    loops_over,
 )
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh, stored_names, the_same
@@ -68,28 +68,26 @@ class UnrollAndJam(LoopDirective):
         if not all(at.factor() % self.count == 0 for at in bounds):
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not {self.count} at a time"
         sums = accumulators_in(loop.body)
-        over_axis = [s for s in loops_of(kernel.body) if axis_of(s) == self.axis]
-        if sums and max(map(_iterations, over_axis)) < self.count:
+        if sums and max(map(iterations, loops_over(kernel, self.axis))) < self.count:
             return f"{self.axis} has fewer than {self.count} iterations"
         return why_no_parts(kernel, loop, sums, False) if sums else why_dependent(loop)
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        ops = accumulators_in(loop_over(kernel, self.axis).body)
-        fresh, mark = Fresh(kernel), "y" if ops else "x"
-        copies = {
-            a: [a, *(replace(a, name=fresh(f"{a.name}_{mark}")) for _ in range(1, self.count))]
-            for a in ops
-            if a.size == 1
-        }
+        sums = accumulators_in(loop_over(kernel, self.axis).body)
+        fresh, mark = Fresh(kernel), "y" if sums else "x"
+        copies = {}
+        for a in (array for array in sums if array.size == 1):
+            others = [replace(a, name=fresh(f"{a.name}_{mark}")) for _ in range(1, self.count)]
+            copies[a] = [a, *others]
 
-        def change(statement: ir.Statement) -> list[ir.Statement]:
+        def change(statement: ir.Statement) -> ir.Body:
             match statement:
                 case ir.For() if axis_of(statement) == self.axis:
                     return _terms_in_pairs(self._unrolled(statement, copies, mark, fresh), fresh)
                 case ir.Allocate(array) if array in copies:
                     return [replace(statement, array=copy) for copy in copies[array]]
                 case ir.Load(_, array) if array in copies:
-                    return list(_load_of_all(statement, copies[array], ops[array], fresh))
+                    return list(_load_of_all(statement, copies[array], sums[array].op, fresh))
             return [statement]
 
         return replace(kernel, body=replaced(kernel.body, change))
@@ -100,11 +98,11 @@ class UnrollAndJam(LoopDirective):
         copies: Mapping[ir.PrivateArray, Sequence[ir.PrivateArray]],
         mark: str,
         fresh: Fresh,
-    ) -> list[ir.Statement]:
+    ) -> ir.Body:
         """`count` iterations at a time, and then the remaining ones. Each copy of the body except the first
         has its own accumulators, and names that end in the mark and a number."""
         count, size = self.count, loop.variable.hi + 1
-        if _iterations(loop) < count:
+        if iterations(loop) < count:
             return [loop]
         least, last = loop.variable.lo // count, size // count - 1
         groups = index_var(f"{self.axis}_by{count}", least, last)
@@ -123,15 +121,8 @@ class UnrollAndJam(LoopDirective):
         return [jammed]
 
 
-def _iterations(loop: ir.For) -> int:
-    """The most that it may have."""
-    return loop.variable.hi + 1 - loop.variable.lo
-
-
-def is_short(body: Sequence[ir.Statement]) -> bool:
-    """Whether jamming helps a loop with this body: an iteration has few lines, and its values fit in
-    registers.
-    """
+def is_short(body: ir.Body) -> bool:
+    """Whether jamming helps a loop: an iteration has few lines, and its values fit in registers."""
     in_registers = all(array.size == 1 for array in allocated(body))
     return len(every_statement(body)) <= SHORT and in_registers
 
@@ -142,14 +133,13 @@ def _same_in_all(loop: ir.For) -> set[str]:
     return {s.target.name for s in the_same(every_statement(loop.body), differing)}
 
 
-def _jammed(bodies: Sequence[list[ir.Statement]]) -> list[ir.Statement]:
+def _jammed(bodies: Sequence[ir.Body]) -> ir.Body:
     """Interleaves the statements of all bodies and jams their loops; common statements appear once."""
-    result: list[ir.Statement] = []
+    result: ir.Body = []
     for statements in zip(*bodies, strict=True):
         first, *others = statements
-        if isinstance(first, ir.For) and all(
-            (first.start, first.stop) == (other.start, other.stop) for other in others
-        ):
+        is_loop = isinstance(first, ir.For)
+        if is_loop and len({(loop.start, loop.stop) for loop in statements}) == 1:
             result.append(replace(first, body=_jammed([s.body for s in statements])))
         elif isinstance(first, ir.Let | ir.Load) and all(other == first for other in others):
             result.append(first)
@@ -172,11 +162,9 @@ def _load_of_all(
         yield from in_pairs(op, parts, load.target, fresh)
 
 
-def in_pairs(
-    op: str, values: Sequence[ir.Scalar], target: ir.Value, fresh: Fresh
-) -> list[ir.Statement]:
+def in_pairs(op: str, values: Sequence[ir.Scalar], target: ir.Value, fresh: Fresh) -> ir.Body:
     """The statements that combine all values into the target, in pairs."""
-    lets: list[ir.Statement] = []
+    lets: ir.Body = []
     halves: list[ir.Scalar] = []
     middle = len(values) // 2
     for half in (values[:middle], values[middle:]):
@@ -189,13 +177,13 @@ def in_pairs(
     return [*lets, ir.Let(target, op, tuple(halves))]
 
 
-def _terms_in_pairs(body: Sequence[ir.Statement], fresh: Fresh) -> list[ir.Statement]:
+def _terms_in_pairs(body: ir.Body, fresh: Fresh) -> ir.Body:
     """Combines all terms for the same array element in pairs first, then into the element as one term."""
     terms: dict[tuple, list[ir.Combine]] = {}
     for statement in body:
         if isinstance(statement, ir.Combine) and statement.memory.size > 1:
             terms.setdefault((statement.memory, statement.index), []).append(statement)
-    result: list[ir.Statement] = []
+    result: ir.Body = []
     for statement in body:
         if isinstance(statement, ir.For):
             statement = replace(statement, body=_terms_in_pairs(statement.body, fresh))

@@ -40,7 +40,7 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.substitution import every_statement, replaced
-from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over, loops_of
+from tinyjax.compile.schedules.directive import LoopDirective, loop_over, loops_over
 from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles
 from tinyjax.compile.schedules.split import Split
 
@@ -72,15 +72,14 @@ class Vectorize(LoopDirective):
         if not self._is_one(kernel):
             inner = replace(self, axis=f"{self.axis}_inner")
             return inner.apply(self._split(loop_over(kernel, self.axis)).apply(kernel))
-        loops = [loop for loop in loops_of(kernel.body) if axis_of(loop) == self.axis]
+        loops = loops_over(kernel, self.axis)
         lanes = {id(loop): self._lanes(loop) for loop in loops}
         assert not [reason for s in loops for reason in obstacles(kernel, s, lanes[id(s)])]
         return replace(kernel, body=replaced(kernel.body, _Vectors(loops, lanes).around))
 
     def _is_one(self, kernel: ir.Kernel) -> bool:
         """Whether one vector has room for all iterations of each loop over the axis."""
-        loops = [loop for loop in loops_of(kernel.body) if axis_of(loop) == self.axis]
-        return all(chunk_of(loop, self.width)[0] for loop in loops)
+        return all(chunk_of(loop, self.width)[0] for loop in loops_over(kernel, self.axis))
 
     def _lanes(self, loop: ir.For) -> Lanes:
         return Lanes(self.axis, loop.start, chunk_of(loop, self.width)[1], self.width, self.gather)
@@ -112,9 +111,9 @@ class _Vectors:
         self.count = 0  # of vectors whose names contain the axis
         self.copies = False  # whether only private arrays are stored to
         self.numbers: dict[str, ir.Value] = {}  # the values that the body computes, by name
-        self.before: list[ir.Statement] = []  # the statements that make a statement's operands
+        self.before: ir.Body = []  # the statements that make a statement's operands
 
-    def around(self, statement: ir.Statement) -> list[ir.Statement]:
+    def around(self, statement: ir.Statement) -> ir.Body:
         """The statements that replace one of the kernel: the loop, or a use of its accumulators outside."""
         match statement:
             case ir.For() if id(statement) in self.lanes_of:
@@ -128,7 +127,7 @@ class _Vectors:
                 return [statement] if id(statement) in self.in_loops else self._in_first(statement)
         return [statement]
 
-    def _in_first(self, combine: ir.Combine) -> list[ir.Statement]:
+    def _in_first(self, combine: ir.Combine) -> ir.Body:
         """Combines a number from outside the loops with an accumulator's first lane."""
         value, initial = combine.value, self.sums[combine.memory.name][1]
         numbers = (value, *[initial] * (self.lanes.width - 1))
@@ -136,13 +135,13 @@ class _Vectors:
             let = ir.Let(self.fresh("term", value.dtype), "vector", numbers)
         return [let, replace(combine, memory=self._array(combine.memory), value=let.target)]
 
-    def _combined(self, load: ir.Load, op: str) -> list[ir.Statement]:
+    def _combined(self, load: ir.Load, op: str) -> ir.Body:
         """Loads an accumulator's lanes and combines them in pairs. For b with 4 lanes: b_v4 is loaded, its
         halves b_low2 and b_high2 make b_v2, whose halves b_low1 and b_high1 make b.
         """
         target, width = load.target, self.lanes.width
         value = replace(target, name=f"{target}_v{width}", width=width)
-        body: list[ir.Statement] = [replace(load, target=value, memory=self._array(load.memory))]
+        body: ir.Body = [replace(load, target=value, memory=self._array(load.memory))]
         while width > 1:
             width //= 2
             low, high = (
@@ -159,13 +158,13 @@ class _Vectors:
 
     # ---- the loop ----
 
-    def _loop(self, loop: ir.For) -> list[ir.Statement]:
+    def _loop(self, loop: ir.For) -> ir.Body:
         lanes, inside = self.lanes, every_statement(loop.body)
         self.numbers = {s.target.name: s.target for s in inside if isinstance(s, ir.Let | ir.Load)}
         stored = (s.memory for s in inside if isinstance(s, ir.Store))
         self.copies = all(isinstance(s, ir.PrivateArray) for s in stored) and not lanes.sums
         whiles = [s for s in inside if isinstance(s, ir.While)]
-        body: list[ir.Statement] = []
+        body: ir.Body = []
         if lanes.end is not None and (lanes.sums or any(lanes.differs(s.holds) for s in whiles)):
             unique = self.count or ""  # there may be several loops
             number = ir.Value(f"{lanes.axis}_number{unique}", INT32, lanes.width)
@@ -175,18 +174,18 @@ class _Vectors:
                 body.append(ir.Let(self.inside, "lt", (number, lanes.end)))
         return body + replaced(loop.body, self._statement)
 
-    def _statement(self, statement: ir.Statement) -> list[ir.Statement]:
+    def _statement(self, statement: ir.Statement) -> ir.Body:
         self.before = []
         with ir.statements_of(statement.origin):
             found = self._in_vectors(statement)
         return [*self.before, *found]
 
-    def _in_vectors(self, statement: ir.Statement) -> list[ir.Statement]:
+    def _in_vectors(self, statement: ir.Statement) -> ir.Body:
         """The statement in vectors; the statements that make its operands go to `before`."""
         lanes = self.lanes
         match statement:
             case ir.Let(target, _, args) if target.name in lanes.firsts:
-                first = self._at(args[0], lanes.first)  # type: ignore[arg-type]
+                first = self.lanes.at_first(args[0])  # type: ignore[arg-type]
                 return [replace(statement, args=(first, args[1]))]
             case ir.Let(target, _, args):
                 args = tuple(map(self._operand, args))
@@ -212,25 +211,23 @@ class _Vectors:
                 if memory.name in lanes.sums and lanes.end is not None:
                     initial = lanes.sums[memory.name][1]  # beyond the end, its initial value
                     value = self._let("masked", value.dtype, "select", self.inside, value, initial)
-                parts = {"memory": self._array(memory), "index": self._at(at, lanes.first)}
+                parts = {"memory": self._array(memory), "index": self.lanes.at_first(at)}
                 return [replace(statement, value=value, **parts)]
             case ir.For(_, start, stop):
-                start, stop = (self._at(end, lanes.first) for end in (start, stop))
+                start, stop = (self.lanes.at_first(end) for end in (start, stop))
                 return [replace(statement, start=start, stop=stop)]
             case ir.While(_, holds) if lanes.differs(holds):
                 return [self._while(statement)]
         return [statement]
 
-    def _backwards(self, load: ir.Load) -> list[ir.Statement]:
+    def _backwards(self, load: ir.Load) -> ir.Body:
         """The elements from the last lane's to the first lane's, and their reverse."""
         target, apart = self.fresh("back", load.target.dtype), -load.stride
         first = load.index - (self.lanes.width - 1) * apart
-        return [
-            replace(load, target=target, index=first, stride=apart),
-            ir.Let(load.target, "reverse", (target,)),
-        ]
+        back = replace(load, target=target, index=first, stride=apart)
+        return [back, ir.Let(load.target, "reverse", (target,))]
 
-    def _gathered(self, load: ir.Load) -> list[ir.Statement]:
+    def _gathered(self, load: ir.Load) -> ir.Body:
         """The elements of all lanes, loaded one by one."""
         parts = tuple([self._element(load, lane) for lane in range(self.lanes.width)])
         return [ir.Let(self.value(load.target), "vector", parts)]
@@ -246,7 +243,7 @@ class _Vectors:
         self.before.append(replace(load, target=part, index=at))
         return part
 
-    def _chosen(self, load: ir.Load) -> list[ir.Statement]:
+    def _chosen(self, load: ir.Load) -> ir.Body:
         """For each lane, the element at the lane's number, chosen among all candidates."""
         memory, (number,) = self._array(load.memory), self.lanes.data_in(load.index)
         asked, dtype = self.value(self.numbers[number.args[0]]), load.target.dtype
@@ -266,12 +263,12 @@ class _Vectors:
             chosen = self._let("chosen", dtype, "select", *choice(value))
         return [ir.Let(self.value(load.target), "select", choice(number.hi))]
 
-    def _scattered(self, store: ir.Store) -> list[ir.Statement]:
+    def _scattered(self, store: ir.Store) -> ir.Body:
         """Stores the elements of all lanes one by one. The last lanes come first: lanes beyond the end store
         to the last valid lane's place, and that lane then overwrites it.
         """
         for lane in reversed(range(self.lanes.width)):
-            value, at = store.value, self._at(store.index, self._number(lane))
+            value, at = store.value, self.lanes.at(self._number(lane), store.index)
             if self.lanes.differs(value):
                 value = self._of_lane(value, lane, "part")  # type: ignore[arg-type]
             self.before.append(replace(store, index=at, value=value))
@@ -286,15 +283,13 @@ class _Vectors:
         holds = self._let("any", BOOL, "any", mask, width=1)
         head, self.before = [*loop.head, *self.before], []
 
-        def blended(s: ir.Statement) -> list[ir.Statement]:
+        def blended(s: ir.Statement) -> ir.Body:
             if not isinstance(s, ir.Store) or s.memory.name not in carry:
                 return [s]
             old, new = (self.fresh(what, s.value.dtype) for what in ("old", "new"))
-            return [
-                ir.Load(old, s.memory, s.index, origin=s.origin),
-                ir.Let(new, "select", (mask, s.value, old), origin=s.origin),
-                replace(s, value=new),
-            ]
+            load = ir.Load(old, s.memory, s.index, origin=s.origin)
+            let = ir.Let(new, "select", (mask, s.value, old), origin=s.origin)
+            return [load, let, replace(s, value=new)]
 
         return replace(loop, head=[*head, *replaced(loop.body, blended)], holds=holds, body=[])
 
@@ -332,7 +327,7 @@ class _Vectors:
 
     def _places(self, access: ir.Load | ir.Store) -> dict[str, Any]:
         """Where the lanes' elements begin, and where they end, or how far apart they are."""
-        first = self._at(access.index, self.lanes.first)
+        first = self.lanes.at_first(access.index)
         places = {"memory": self._array(access.memory), "index": first}
         if self.lanes.access(access) == "even":
             return places | {"stride": self.lanes.stride(access.index)}
@@ -350,11 +345,7 @@ class _Vectors:
         # A remainder may restart at 0 between these lanes and the end.
         if any(part.op == "%" and lanes.axis in part.names for part in at.parts()):
             return (first + (lanes.end - lanes.first).min(width)).min(memory.size)
-        return self._at(at, lanes.end)
-
-    def _at(self, at: Index, number: Index) -> Index:
-        """The index in the iteration with that number."""
-        return at.with_variables(lambda v: number if v.args[0] == self.lanes.axis else v)
+        return lanes.at(lanes.end, at)
 
     def _operand(self, arg: ir.Argument) -> ir.Argument:
         """An operand: a value or an index, as a vector if it varies."""
@@ -364,7 +355,7 @@ class _Vectors:
             return self.value(self.numbers[arg.args[0]])
         if not isinstance(arg, Index):
             return arg
-        start = self._at(arg, self.lanes.first)
+        start = self.lanes.at_first(arg)
         if not (stride := self.lanes.stride(arg)):
             return start
         return self._let("at", INT32, "ramp", start, number_of(stride))

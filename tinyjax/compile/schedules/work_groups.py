@@ -22,6 +22,7 @@ Source: the OpenCL 1.2 specification, section 3.3, https://registry.khronos.org/
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -78,11 +79,11 @@ class WorkGroups(Directive):
         return replace(grown, body=[*allocated, *new])
 
 
-def _last(body: Sequence[ir.Statement]) -> list[ir.IfLast]:
+def _last(body: ir.Body) -> list[ir.IfLast]:
     return [s for s in body if isinstance(s, ir.IfLast)]
 
 
-def _without_last(body: Sequence[ir.Statement]) -> list[ir.Statement]:
+def _without_last(body: ir.Body) -> ir.Body:
     return [s for s in body if not isinstance(s, ir.IfLast)]
 
 
@@ -92,26 +93,25 @@ def _without_last(body: Sequence[ir.Statement]) -> list[ir.Statement]:
 class _GroupWork:
     """Writes the statements of a group's work-items to `written`, and their local memory to `local`."""
 
-    def __init__(self, body: list[ir.Statement], local_id: Index, size: int, fresh: Fresh):
+    def __init__(self, body: ir.Body, local_id: Index, size: int, fresh: Fresh):
         self.local_id, self.size, self.fresh = local_id, size, fresh
         self.is_first = ir.Value(fresh("is_first"), BOOL)
         counted = Counter(defined_names(body))  # some may be defined in several loops
         self.repeated = {name for name, count in counted.items() if count > 1}
-        self.local: list[ir.Statement] = []
+        self.local: ir.Body = []
         self.arrays: dict[ir.PrivateArray, ir.PrivateArray] = {}  # the array that replaces each one
-        accesses = list(_accesses_of(body, size))
+        accesses = _accesses_of(body, size)
         for s in _by_all(body, size):
             if isinstance(s, ir.Allocate):
-                self._place(s, [a for a in accesses if a.memory == s.array])
+                self._place(s, [a for a in accesses if a[0].memory == s.array])
         self.stored: set[str] = set()  # local memory accessed since the last barrier
         self.loaded: set[str] = set()
         self.written = self._body(body)
-        if any(
-            getattr(s, "condition", None) is self.is_first for s in every_statement(self.written)
-        ):
+        conditions = [getattr(s, "condition", None) for s in every_statement(self.written)]
+        if self.is_first in conditions:
             self.written.insert(0, ir.Let(self.is_first, "eq", (local_id, index(0))))
 
-    def _place(self, allocate: ir.Allocate, accesses: Sequence[_Access]) -> None:
+    def _place(self, allocate: ir.Allocate, accesses: Sequence[Shared]) -> None:
         array, kind = allocate.array, _kind(accesses, self.size)
         if kind == "own":
             self.arrays[array] = replace(array, size=1)
@@ -121,8 +121,8 @@ class _GroupWork:
 
     # ---- statements ----
 
-    def _body(self, body: Sequence[ir.Statement]) -> list[ir.Statement]:
-        new: list[ir.Statement] = []
+    def _body(self, body: ir.Body) -> ir.Body:
+        new: ir.Body = []
         for s in body:
             nest = _shared_nest(s, self.size)
             if isinstance(s, ir.For) and not nest and any(map(_is_shared, loops_of(s.body))):
@@ -142,10 +142,10 @@ class _GroupWork:
         self.stored, self.loaded = before
         return replace(loop, body=body)
 
-    def _in_place(self, body: Sequence[ir.Statement]) -> list[ir.Statement]:
+    def _in_place(self, body: ir.Body) -> ir.Body:
         """The statements with replaced arrays."""
 
-        def change(s: ir.Statement) -> list[ir.Statement]:
+        def change(s: ir.Statement) -> ir.Body:
             match s:
                 case ir.Allocate(array) if array in self.arrays:
                     mine = self.arrays[array]
@@ -158,11 +158,11 @@ class _GroupWork:
 
         return relocated(replaced(body, change), place)
 
-    def _wait(self, statement: ir.Statement, new: list[ir.Statement]) -> None:
+    def _wait(self, statement: ir.Statement, new: ir.Body) -> None:
         """Adds a barrier if the statement loads what others stored, or stores where they loaded."""
         loads, stores = (
-            {memory.name for memory in found if getattr(memory, "is_local", False)}
-            for found in (loaded_memory([statement]), stored_memory([statement]))
+            {memory.name for memory in of([statement]) if getattr(memory, "is_local", False)}
+            for of in (loaded_memory, stored_memory)
         )
         if loads & self.stored or stores & (self.stored | self.loaded):
             new.append(ir.Barrier(origin=statement.origin))
@@ -170,7 +170,7 @@ class _GroupWork:
         self.stored |= stores
         self.loaded |= loads
 
-    def _shared_out(self, statement: ir.Statement, loops: int) -> list[ir.Statement]:
+    def _shared_out(self, statement: ir.Statement, loops: int) -> ir.Body:
         """Each work-item's part of a statement whose outermost `loops` loops are shared out."""
         if loops:
             iterations = self._iterations(statement, loops)
@@ -180,7 +180,7 @@ class _GroupWork:
             return [ir.If(self.is_first, [statement], origin=statement.origin)]
         return [statement]
 
-    def _iterations(self, loop: Any, loops: int) -> list[ir.Statement]:
+    def _iterations(self, loop: Any, loops: int) -> ir.Body:
         """The iterations of one work-item: every n-th if n work-items share the loop."""
         if loops == 1:
             return every_nth(loop, self.local_id, self.size)
@@ -218,19 +218,11 @@ def _shared_nest(loop: ir.Statement, size: int) -> tuple[ir.For, ...]:
     return ()
 
 
-@dataclass(frozen=True)
-class _Access:
-    """A statement's access to memory, in a shared loop or by all work-items alike."""
-
-    memory: ir.Buffer | ir.PrivateArray
-    at: Index
-    is_store: bool
-    shared: tuple[ir.For, ...]
+# A statement, and the shared loops around it: without any, all work-items run it alike
+Shared = tuple[Any, tuple[ir.For, ...]]
 
 
-def _walk(
-    body: Sequence[ir.Statement], size: int, shared: tuple[ir.For, ...] = ()
-) -> Iterator[tuple[ir.Statement, tuple[ir.For, ...]]]:
+def _walk(body: ir.Body, size: int, shared: tuple[ir.For, ...] = ()) -> Iterator[Shared]:
     """The statements, each with the shared loops around it; the shared loops themselves are left out."""
     for s in body:
         if not shared and (nest := _shared_nest(s, size)):
@@ -241,39 +233,32 @@ def _walk(
                 yield from _walk(inner, size, shared)
 
 
-def _accesses_of(body: Sequence[ir.Statement], size: int) -> Iterator[_Access]:
-    for s, shared in _walk(body, size):
-        if isinstance(s, ir.Access):
-            yield _Access(s.memory, s.index, not isinstance(s, ir.Load), shared)
+def _accesses_of(body: ir.Body, size: int) -> list[Shared]:
+    return [each for each in _walk(body, size) if isinstance(each[0], ir.Access)]
 
 
-def _by_all(body: Sequence[ir.Statement], size: int) -> list[ir.Statement]:
+def _by_all(body: ir.Body, size: int) -> ir.Body:
     """The statements that are not shared out."""
     return [s for s, shared in _walk(body, size) if not shared]
 
 
-def _kind(accesses: Sequence[_Access], size: int) -> str:
+def _kind(accesses: Sequence[Shared], size: int) -> str:
     """How work-items use an array: "alike" if all store the same; "shared" if others may load what one
     stores; or "own" if each accesses only one element: all its loops have equal bounds and at most one
     iteration per work-item, which accesses the element of that iteration.
     """
-    if not any(a.is_store and a.shared for a in accesses):
+    if all(isinstance(s, ir.Load) for s, shared in accesses if shared):
         return "alike"
-    is_one = len(set(map(_place, accesses))) == 1
-    return (
-        "own"
-        if is_one and all(a.shared and _room(a.shared) <= size for a in accesses)
-        else "shared"
-    )
+    is_one = len(set(itertools.starmap(_place, accesses))) == 1
+    is_own = is_one and all(shared and _room(shared) <= size for _, shared in accesses)
+    return "own" if is_own else "shared"
 
 
-def _place(access: _Access) -> tuple:
+def _place(access: ir.Access, shared: tuple[ir.For, ...]) -> tuple:
     """The element that is accessed, and by which work-items."""
-    names = {axis_of(loop): f"lane {n}" for n, loop in enumerate(access.shared)}
-    bounds = tuple((loop.start, loop.stop) for loop in access.shared)
-    return bounds, access.at.with_variables(
-        lambda v: replace(v, args=(names.get(v.args[0], v.args[0]),))
-    )
+    lanes = {axis_of(s): replace(s.variable, args=(f"lane {n}",)) for n, s in enumerate(shared)}
+    bounds = tuple((loop.start, loop.stop) for loop in shared)
+    return bounds, access.index.with_variables(lambda v: lanes.get(v.args[0], v))
 
 
 def _room(nest: Sequence[ir.For]) -> int:
@@ -282,20 +267,19 @@ def _room(nest: Sequence[ir.For]) -> int:
     return count
 
 
-def _why_not_in_group(body: Sequence[ir.Statement], size: int) -> str:
+def _why_not_in_group(body: ir.Body, size: int) -> str:
     """Why a group of `size` work-items can't run the statements; empty if it can."""
-    accesses = list(_accesses_of(body, size))
-    for_all = _by_all(body, size)
+    accesses, for_all = _accesses_of(body, size), _by_all(body, size)
     made = {s.array: s for s in for_all if isinstance(s, ir.Allocate)}
-    for memory in {a.memory: None for a in accesses if a.is_store}:
-        of_it = [a for a in accesses if a.memory == memory]
-        if isinstance(memory, ir.Buffer) and not all(a.is_store for a in of_it):
+    for memory in dict.fromkeys(stored_memory(body)):
+        of_it = [(s, shared) for s, shared in accesses if s.memory == memory]
+        if isinstance(memory, ir.Buffer) and memory in loaded_memory(body):
             return f"some work-items would store what others load from {memory.name}"
         if memory not in made or _kind(of_it, size) != "shared":
             continue
         if made[memory].initial is not None:
             return f"{memory.name}, which work-items share, would be set by all of them"
-        if any(a.is_store and not a.shared for a in of_it):
+        if any(not isinstance(s, ir.Load) and not shared for s, shared in of_it):
             return f"all work-items would store to {memory.name}, which they share"
     return next(filter(None, map(_why_not_by_all, for_all)), "")
 

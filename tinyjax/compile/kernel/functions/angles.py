@@ -103,8 +103,7 @@ def angle(x: Number) -> list[Number]:
 
 
 def sine(quarter: Number, r: Number) -> Number:
-    """sin(r + quarter * pi / 2). One polynomial computes sin(r), one cos(r); the quarter selects one of them,
-    and its sign."""
+    """sin(r + quarter * pi / 2): by the quarter, a polynomial for sin(r) or one for cos(r), and its sign."""
     z = r * r
     s = polynomial(z, -1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
     s = mul_add(s * z, r, r)

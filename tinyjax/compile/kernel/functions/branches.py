@@ -28,10 +28,10 @@ def branched(function: KernelFunction) -> KernelFunction:
     return replace(function, body=_branched(lets, function.result))
 
 
-def _branched(lets: Sequence[ir.Let], result: ir.Scalar) -> list[ir.Statement]:
+def _branched(lets: Sequence[ir.Let], result: ir.Scalar) -> ir.Body:
     """The statements from the last to the first: readers of a value come after it."""
     before, needed = list(lets), {result}
-    made: list[ir.Statement] = []
+    made: ir.Body = []
     while before:
         let = before.pop()
         needs = _operands(let)
@@ -39,10 +39,8 @@ def _branched(lets: Sequence[ir.Let], result: ir.Scalar) -> list[ir.Statement]:
         if sum(map(_cost, (inner for side in sides for inner in side))) >= ENOUGH:
             before = [other for other in before if not any(other in side for side in sides)]
             array = ir.PrivateArray(f"{let.target.name}_chosen", let.target.dtype, 1)
-            yes, no = (
-                [*_branched(side, value), ir.Store(array, index(0), value)]
-                for side, value in zip(sides, needs[1:])
-            )
+            stores = (ir.Store(array, index(0), value) for value in needs[1:])
+            yes, no = ([*_branched(side, s.value), s] for side, s in zip(sides, stores))
             made += [ir.Load(let.target, array, index(0)), ir.If(needs[0], yes, no)]
             made.append(ir.Allocate(array, None))
             needed |= {arg for side in sides for inner in side for arg in _operands(inner)}

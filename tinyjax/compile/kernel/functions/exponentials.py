@@ -40,9 +40,12 @@ LOG2_E = 1.44269504
 SHIFT = 12582912.0
 
 
-def reduce_argument(x: Number, n: Number) -> Number:
-    """x - n log(2), with log(2) in two parts: the product with the first one is exact."""
-    return mul_add(n, 2.12194440e-4, mul_add(n, -0.693359375, x))
+def reduce_argument(c: Number, bias: float) -> tuple[Number, Number]:
+    """A number whose last bits are n + bias, where n is the nearest integer to c / log(2); and c - n log(2),
+    with log(2) in two parts: the product with the first one is exact."""
+    m = mul_add(c, LOG2_E, SHIFT + bias)
+    n = m - (SHIFT + bias)
+    return m, mul_add(n, 2.12194440e-4, mul_add(n, -0.693359375, c))
 
 
 def exp_of_rest(r: Number) -> Number:
@@ -58,9 +61,7 @@ def exp_of_rest(r: Number) -> Number:
 @definition
 def exp(x: Number) -> Number:
     c = clamp(x, -104.0, 89.0)
-    m = mul_add(c, LOG2_E, SHIFT + 126.0)
-    n = m - (SHIFT + 126.0)
-    r = reduce_argument(c, n)
+    m, r = reduce_argument(c, 126.0)
     y = exp_of_rest(r)
     is_small = x < -80.0
     power = as_float((as_int(m) + select(is_small, 64, 0)) << 23)
@@ -70,9 +71,7 @@ def exp(x: Number) -> Number:
 # exp(x) / 2 where nothing is too large or too small: x from -80 to 88.8.
 @definition
 def half_exp(x: Number) -> Number:
-    m = mul_add(x, LOG2_E, SHIFT - 1.0)
-    n = m - (SHIFT - 1.0)
-    r = reduce_argument(x, n)
+    m, r = reduce_argument(x, -1.0)
     y = exp_of_rest(r)
     return as_float(as_int(y) + (as_int(m) << 23))
 
@@ -83,9 +82,7 @@ def half_exp(x: Number) -> Number:
 @definition
 def expm1(x: Number) -> Number:
     c = clamp(x, -30.0, 89.0)
-    m = mul_add(c, LOG2_E, SHIFT + 126.0)
-    n = m - (SHIFT + 126.0)
-    r = reduce_argument(c, n)
+    m, r = reduce_argument(c, 126.0)
     z = r * r
     q = mul_add(1.3946515e-3, z, mul_add(8.3666211e-3, r, 4.1666280e-2))
     p = mul_add(q, z, mul_add(1.6666542e-1, r, 0.5))

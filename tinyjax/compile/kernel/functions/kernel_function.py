@@ -6,7 +6,7 @@ The same statements do for vectors, when each value becomes one.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,16 +23,15 @@ class KernelFunction:
 
     name: str
     parameters: tuple[ir.Value, ...]
-    body: list[ir.Statement]
+    body: ir.Body
     result: ir.Value
     is_rare: bool = False
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{p}: {short_name(p.dtype)}" for p in self.parameters)
+        head = f"function {self.name}({parameters}):"
         lines = [line for statement in self.body for line in ir.statement_lines(statement)]
-        return "\n  ".join(
-            [f"function {self.name}({parameters}):", *lines, f"return {self.result}"]
-        )
+        return "\n  ".join([head, *lines, f"return {self.result}"])
 
 
 @functools.cache
@@ -61,6 +60,6 @@ def changed(function: KernelFunction, change: Callable[[Any], Any]) -> KernelFun
     )
 
 
-def made(body: Sequence[ir.Statement]) -> list[str]:
+def made(body: ir.Body) -> list[str]:
     """The names of the values that the statements make, in order."""
     return [s.target.name for s in every_statement(body) if isinstance(s, ir.Let | ir.Load)]

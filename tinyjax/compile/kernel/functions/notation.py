@@ -40,14 +40,14 @@ class StatementWriter(Writer):
     fresh: Callable[[str], str]  # a new name that begins with this one
 
     def __init__(self) -> None:
-        self.body: list[ir.Statement] = []
+        self.body: ir.Body = []
 
     def new_value(self, name: str, dtype: np.dtype) -> ir.Value:
         """A value that the next statement makes."""
         return ir.Value(self.fresh(name), dtype)
 
     @contextmanager
-    def block(self) -> Iterator[list[ir.Statement]]:
+    def block(self) -> Iterator[ir.Body]:
         """Statements within the block go to a separate body."""
         outer, self.body = self.body, []
         try:
@@ -77,8 +77,7 @@ class StatementWriter(Writer):
 
 
 class Array:
-    """A private array, whose elements are Numbers: a[i] reads one, and a[i] = x stores one; `now` is that of
-    a variable, which has one."""
+    """A private array of Numbers: a[i] loads one, a[i] = x stores one. A variable has just a.now."""
 
     def __init__(self, writer: StatementWriter, memory: ir.PrivateArray):
         self.writer, self.memory = writer, memory
@@ -220,8 +219,7 @@ def where_any(
 def repeat(
     name: str, holds: Callable[..., Number], step: Callable[..., Sequence[Number]], *first: Number
 ) -> list[Number]:
-    """`step` of the numbers for which `holds`, in variables of a name, as long as that is so for any element
-    of a vector."""
+    """`step` of the numbers for which `holds`, as long as it does for any element, in variables of a name."""
     trace = first[0].writer
     variables = [trace.variable(name, x) for x in first]
     with trace.block() as head:
@@ -241,8 +239,7 @@ definitions: dict[str, Definition] = {}
 
 
 class Definition:
-    """A function in this notation, with the dtype of its parameters. Called from another definition, it is
-    one operation there."""
+    """A function of parameters of a dtype. Called from another definition, it is one operation there."""
 
     def __init__(
         self, function: Callable[..., Number], dtype: np.typing.DTypeLike, is_rare: bool = False
@@ -292,9 +289,8 @@ def _named(function: KernelFunction, names: dict[str, str]) -> KernelFunction:
         base = bases[value] = names.get(value, base)
     bases[function.result.name] = names.get(function.result.name, "result")
     arrays = [s.array for s in function.body if isinstance(s, ir.Allocate)]
-    new = {
-        name: name for name in [*(p.name for p in function.parameters), *(a.name for a in arrays)]
-    }
+    fixed: list[Any] = [*function.parameters, *arrays]
+    new = {thing.name: thing.name for thing in fixed}
     taken = set(new)
     for value, base in reversed(bases.items()):
         is_held = value in names or value == function.result.name

@@ -22,8 +22,7 @@ FAMILIES = exponentials, special, angles, division, halves  # they fill `definit
 
 
 def function_of(op: str, dtype: np.dtype) -> KernelFunction | None:
-    """The function that operation `op` on numbers of `dtype` is, if it is one; 16-bit floats are computed as
-    float32."""
+    """The function that operation `op` on that dtype is, if it is one; halves are computed in float32."""
     dtype = np.dtype("float32") if dtype in HALVES else dtype
     name = f"{op}_float64"
     made = definitions[name] if dtype == np.float64 and name in definitions else definitions.get(op)

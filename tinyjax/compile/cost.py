@@ -16,8 +16,7 @@ from tinyjax.compile.plan import Plan, step_word
 
 def group_cost(plan: Plan, number: int) -> Cost:
     """The cost of a step. Work that two kernels repeat counts in both. A loop or branch that is not a kernel
-    counts one iteration of the plans in plan.bodies[number].
-    """
+    counts one iteration of the plans in plan.bodies[number]."""
     group = plan.groups[number]
     if number in plan.bodies:
         bodies = [plan_cost(body) for body in plan.bodies[number].values()]

@@ -40,8 +40,7 @@ class MappedLine:
 
 def numbered_eqns(plan: Plan) -> list[JaxprEqn]:
     """The equations of the simplified jaxpr in printed order, each followed by the equations of its bodies.
-    An equation's number is its index here.
-    """
+    An equation's number is its index here."""
 
     def walk(eqns: Sequence[JaxprEqn]) -> Iterator[JaxprEqn]:
         for eqn in eqns:
@@ -87,8 +86,7 @@ def mapped_lines(
 
 def eqn_name(plan: Plan, eqn: JaxprEqn) -> Hashable:
     """An equation's identity: its primitive and the names of its results in the printed jaxpr. It stays the
-    same when a loop is rewritten for one element of its arrays.
-    """
+    same when a loop is rewritten for one element of its arrays."""
     return eqn.primitive, tuple(plan.names.get(v, v) for v in eqn.outvars)
 
 

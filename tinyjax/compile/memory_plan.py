@@ -176,8 +176,7 @@ def _count(plan: Plan, results: set[Var]) -> None:
 
 def _body_bytes(label: str, body: MemoryPlan) -> int:
     """The bytes that an iteration needs besides the loop's results, whose memory holds the previous carry; or
-    that a branch needs besides its results.
-    """
+    that a branch needs besides its results."""
     bytes_made = body.peak_bytes - body.argument_bytes
     return bytes_made if label in ("body", "cond") else max(0, bytes_made - body.output_bytes)
 
@@ -216,8 +215,7 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
 
 def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]) -> Kernel:
     """The kernel with one buffer for each pair (input, output); it has `count` inputs. Unchanged elements are
-    not copied; if little work is left, one work-item does it.
-    """
+    not copied; if little work is left, one work-item does it."""
     shared: dict[Buffer | PrivateArray, Buffer] = {}
     for i, at in pairs:
         output = kernel.buffers[count + at]

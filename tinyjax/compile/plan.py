@@ -33,8 +33,7 @@ from tinyjax.core.pretty_printer import variable_names
 @dataclass
 class Launch:
     """A launch of one kernel. Its arguments are the arrays that it reads, the arrays that it makes, work
-    memory and scratch memory. The launches of a `run` share their work memory.
-    """
+    memory and scratch memory. The launches of a `run` share their work memory."""
 
     kernel: Kernel | OtherKernel
     numbers: Sequence[int]  # of the groups whose work it does

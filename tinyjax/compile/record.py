@@ -23,8 +23,7 @@ from tinyjax.core.pretty_printer import jaxpr_lines, variable_names
 @dataclass(frozen=True)
 class Event:
     """One decision of a pass: `about` is the object, `change` the action, `why` the reason, such as a rewrite
-    rule or a cost. `origin` is the equation concerned, if any.
-    """
+    rule or a cost. `origin` is the equation concerned, if any."""
 
     about: str
     change: str
@@ -169,8 +168,7 @@ def subject_of_pass() -> str:
 
 def event(about: Any, change: Any, why: str = "", origin: Any = None) -> None:
     """Adds an event to the current pass. Only if passes are recorded is it turned into text, with the
-    variables' names before the pass: see short_text.
-    """
+    variables' names before the pass: see short_text."""
     if _recorder.running:
         record = _recorder.running[-1]
         about, change = (short_text(thing, record.names) for thing in (about, change))

@@ -100,8 +100,7 @@ def lines_of(body: ir.Body, scope: Scope, indent: str) -> Iterator[Line]:
 
 def _with_stores_together(body: ir.Body) -> list[ir.Statement | list[ir.Store]]:
     """The statements, with a list in place of strided stores that together fill all the places from the first
-    one on, such as the real and imaginary parts of complex numbers. They take the place of the last one.
-    """
+    one on, such as the real and imaginary parts of complex numbers. They take the place of the last one."""
     found: list[Any] = []
     for s in body:
         places = _companions(s, found) if isinstance(s, ir.Store) and s.stride > 1 else []
@@ -112,8 +111,7 @@ def _with_stores_together(body: ir.Body) -> list[ir.Statement | list[ir.Store]]:
 
 def _companions(last: ir.Store, before: Sequence[Any]) -> list[int]:
     """The places of the stores that fill all places with the last one, from the nearest to the first; none
-    if a statement after one of them may read or write that memory.
-    """
+    if a statement after one of them may read or write that memory."""
     places: list[int] = []
     for place, s in reversed(list(enumerate(before))):
         if isinstance(s, ir.Store) and s.memory == last.memory:

@@ -48,8 +48,7 @@ UNKNOWN_ITERATIONS = 16  # assumed iterations of a loop of unknown length
 @dataclass(frozen=True)
 class Cost:
     """The operations, and the bytes read and written for them. `lane_work` is the part of `work` that vectors
-    may do lane by lane: divisions and functions.
-    """
+    may do lane by lane: divisions and functions."""
 
     flops: float = 0.0
     transcendentals: float = 0.0
@@ -96,8 +95,7 @@ def operations(lowering: Lowering) -> int:
 
 def reduction_size(eqn: JaxprEqn, lowering: Lowering) -> int:
     """How many elements make one element of the result: the size of the reduction domain for a reduction, the
-    number of reads for an IndexMap; else one.
-    """
+    number of reads for an IndexMap; else one."""
     if isinstance(lowering, IndexMap):
         return lowering.reads
     return math.prod(lowering.sizes(eqn)) if isinstance(lowering, Reduction) else 1

@@ -246,8 +246,7 @@ class _Plan:
 
     def _decide_in_order(self, eqn: JaxprEqn, lowering: InOrder) -> None:
         """Stores the results and costly operands. A one-window update's operands are stored too: they are
-        then computed before the window changes.
-        """
+        then computed before the window changes."""
         self._store("it is made in order", eqn.outvars)
         if isinstance(lowering, Update) and lowering.is_one_window:
             read = (v for v in self._computed(eqn) if v is not eqn.invars[0])
@@ -266,8 +265,7 @@ class _Plan:
 
     def _end_products(self, eqn: JaxprEqn, lowering: Lowering) -> None:
         """Stores operands that a product reads too often to recompute them in its kernel, and products that
-        can't share a kernel with their readers.
-        """
+        can't share a kernel with their readers."""
         if isinstance(lowering, Product):
             made = (v for v in self._computed(eqn) if self.work[v] or self._is_joined(v))
             self._store("a product reads it", made)
@@ -286,8 +284,7 @@ class _Plan:
 
     def _sums_in(self, eqn: JaxprEqn) -> list[Var]:
         """The sums that would be recomputed for each element of a long, costly operand: their loops would
-        keep the outer sum from adding vectors.
-        """
+        keep the outer sum from adding vectors."""
         long = [v for v in self._computed(eqn) if v.aval.size > MIN_COLUMNS]
         costly = [v for v in long if self.work[v] > CHEAP_WORK]
         eqns = backward_slice(costly, self.producer, self.stored, self.lowerings).eqns
@@ -321,8 +318,7 @@ class _Plan:
 
     def _is_read_at_several_places(self, v: Var) -> bool:
         """Whether it has several readers, and one of them reads it at another place than its own: it is not
-        Elementwise, or is in the cluster of a reduction.
-        """
+        Elementwise, or is in the cluster of a reduction."""
         readers = self.readers[v]
         moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
         return len(readers) > 1 and (moved or any(eqn in self.cluster for eqn in readers))
@@ -448,8 +444,7 @@ class _Plan:
 
     def _why_not_join(self, v: Var, needed: BackwardSlice, group: KernelGroup) -> str:
         """Why the kernel of a group can't also store `v`, which has its shape and reads `needed.inputs`;
-        empty if it can. It may have MAX_BUFFERS arrays, and MAX_EQUATIONS_IN_ALL.
-        """
+        empty if it can. It may have MAX_BUFFERS arrays, and MAX_EQUATIONS_IN_ALL."""
         if reason := self._why_not_read(needed.inputs, group):
             return reason
         if len({*group.inputs, *group.outputs, v, *needed.inputs}) > MAX_BUFFERS:

@@ -32,8 +32,7 @@ class Group:
 
 class HostGroup(Group):
     """One equation that runs on the host. NumPy computes it ("host"), BLAS does ("matmul"), or all processes
-    together ("meet"); the last two work in the device's memory if possible.
-    """
+    together ("meet"); the last two work in the device's memory if possible."""
 
 
 class LoopGroup(Group):

@@ -234,8 +234,7 @@ class Clusters:
 
     def _join_readers(self, eqn: JaxprEqn) -> None:
         """A value that only one cluster reads is computed there, even if it is read more than once. An index
-        map leaves a cluster that doesn't read it: it is computed where it is read.
-        """
+        map leaves a cluster that doesn't read it: it is computed where it is read."""
         readers = {reader: None for v in eqn.outvars for reader in self.readers[v]}
         clusters, home = {self.of.get(reader) for reader in readers}, self.of.get(eqn)
         if home in clusters or eqn in self.alone or len(clusters) != 1:

@@ -197,8 +197,7 @@ class Builder(StatementWriter):
         self, v: Var, eqn: JaxprEqn, lowering: Lowering, position: Position
     ) -> dict[JaxprAtom, ir.Scalar]:
         """Writes the statements for the element of `v` at `position`. Returns that element, and those of the
-        equation's other results if they are known now.
-        """
+        equation's other results if they are known now."""
         operands: list[Any] = []
         if isinstance(lowering, Elementwise):
             operands = [self.element(u, position.broadcast_from(u.aval.shape)) for u in eqn.invars]

@@ -40,8 +40,7 @@ class NotByExampleError(Exception):
 @dataclass
 class ExampleAxes:
     """The sizes of the examples' axes, which are adjacent, and the position of the first one in each variable
-    of a loop and its bodies that has them.
-    """
+    of a loop and its bodies that has them."""
 
     sizes: tuple[int, ...]
     axes: dict[Var, int] = field(default_factory=dict)
@@ -79,8 +78,7 @@ def example_axes(
 
 class _Axes:
     """Finds the axes by a fixed-point iteration, the first of several candidates. The loop's operands are
-    buffers, which can be read anywhere: their variables are `free`, and their axes are guesses.
-    """
+    buffers, which can be read anywhere: their variables are `free`, and their axes are guesses."""
 
     def __init__(self, sizes: tuple[int, ...], target: Target, with_constants: bool):
         self.result = ExampleAxes(sizes)
@@ -277,8 +275,7 @@ def _bindings(found: Loop | Branches) -> list[tuple[Atom, Var, int]]:
 
 def reads_of(eqn: JaxprEqn, v: Var, target: Target) -> list[tuple[Atom, dict[int, int]]]:
     """The operands of an element of the result `v`. For each of their axes that is read at the element's own
-    place, the matching axis of the result.
-    """
+    place, the matching axis of the result."""
     lowering = lowering_of(eqn, target)
     if isinstance(lowering, Elementwise):
         return [(u, {axis: axis for axis in range(u.aval.ndim)}) for u in eqn.invars]

@@ -168,8 +168,7 @@ class Index:
 
     def stride(self, variable: str, chunk: int = 1) -> int | None:
         """How much it grows as the named variable grows by one; None if that varies. With `chunk`, the
-        variable stays between a multiple of `chunk` and the next one.
-        """
+        variable stays between a multiple of `chunk` and the next one."""
         if self.op in ("const", "var"):
             return int(self.op == "var" and self.args[0] == variable)
         a, b = (arg.stride(variable, chunk) for arg in self.args)

@@ -102,8 +102,7 @@ class HasOrigin:
 class Buffer:
     """Memory of `size` elements that is passed to the kernel. Its role is 'in'; 'out', which is stored
     completely; 'inout', which holds an input first; 'kept', which nothing reads; 'scratch', which is zero at
-    first and persists between launches; or 'work', which is used only during a launch.
-    """
+    first and persists between launches; or 'work', which is used only during a launch."""
 
     name: str
     dtype: np.dtype

@@ -139,8 +139,7 @@ class BodyBuilder(PrivateArrayBuilder):
         self, loop: Loop, sources: Sequence[Storage], outs: Sequence[MemRef], is_main: bool = False
     ) -> None:
         """All iterations. The carry is in the first of `outs`; the others get the ys as they are made. A
-        kernel's main loop stays a loop even if it has only one iteration.
-        """
+        kernel's main loop stays a loop even if it has only one iteration."""
         assert loop.length is not None
         jaxpr, count = loop.body.jaxpr, len(loop.carry)
         _, const_vars, carry_vars, x_vars = loop.parts(loop.variables)

@@ -71,8 +71,7 @@ def naive_loop(
     found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
     """The naive nest of a loop or a branch, or the reason why it can't be a kernel. The kernel first computes
-    the equations `before`, which make operands.
-    """
+    the equations `before`, which make operands."""
     nest = LoopNest(found, before, names, target, "sequential")
     return nest.why_not(found.bodies.values()) or nest.made()
 
@@ -98,8 +97,7 @@ def example_nest(
 
 def _why_too_much(found: Loop | Branches, examples: ExampleAxes, target: Target) -> str:
     """Why the examples should not run the loop by themselves, or an empty text. A value without their axes,
-    such as a sum over all of them, is computed by each.
-    """
+    such as a sum over all of them, is computed by each."""
     eqns = [eqn for body in found.bodies.values() for eqn in body.eqns]
     work = {eqn: eqn_cost(eqn, target).work for eqn in eqns}
     shared = sum(work[eqn] for eqn in eqns if examples.axes.keys().isdisjoint(eqn.outvars))

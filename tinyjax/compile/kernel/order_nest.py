@@ -124,8 +124,7 @@ class _CumulativeWriter(_Writer):
 
 class _TopKWriter(_Writer):
     """Keeps the greatest elements of a row so far, in order: their keys (integers in total order) and their
-    places. An unused slot has the place `size`.
-    """
+    places. An unused slot has the place `size`."""
 
     rule: TopK
 

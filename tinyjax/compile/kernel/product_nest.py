@@ -55,8 +55,7 @@ def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: T
 
 class _ProductNest(NestBuilder):
     """`kinds` are the axes of a batch, the rows and the columns, one loop each. The loops over k are over
-    `runs` of axes of the reduction domain.
-    """
+    `runs` of axes of the reduction domain."""
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
         super().__init__(group, names, target)
@@ -126,8 +125,7 @@ def _of_matrices(eqn: JaxprEqn, rule: Product) -> tuple[list[Sizes], list[list[i
 
 def _of_convolution(eqn: JaxprEqn, rule: Product) -> tuple[list[Sizes], list[list[int]]]:
     """Rows are the positions of the result in all images, columns the features of a group, and a group is a
-    batch. A term has a position in the window and a feature of the images.
-    """
+    batch. A term has a position in the window and a feature of the images."""
     params, rows = eqn.params, dict(enumerate(eqn.outvars[0].aval.shape))
     feature = params["dimension_numbers"].out_spec[1]
     groups = params["feature_group_count"] * params["batch_group_count"]

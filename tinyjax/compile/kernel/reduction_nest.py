@@ -53,8 +53,7 @@ KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
 @dataclass(frozen=True)
 class ReductionAxes:
     """The loops of a nest, by the names of their variables, outermost first: the loops over the results, and
-    the loops of each sweep over the combined elements.
-    """
+    the loops of each sweep over the combined elements."""
 
     outer: tuple[str, ...]
     inner: tuple[str, ...]

@@ -182,8 +182,7 @@ class Reduction:
 @dataclass(frozen=True)
 class Product(Reduction):
     """A sum of products for which product_schedule.py makes a kernel: many of its elements are computed
-    together, because they share operand elements. `factors` returns the factors that term multiplies.
-    """
+    together, because they share operand elements. `factors` returns the factors that term multiplies."""
 
     factors: Callable[..., Sequence[Number]] = field(kw_only=True)
 
@@ -236,8 +235,7 @@ class Sort(InOrder):
 @dataclass(frozen=True)
 class Fourier(InOrder):
     """The Fourier transform along params['axis'], which is at params['to'] in the result. The second operand
-    has the roots of unity, a third one factors of the result's elements along `to` and the next axis.
-    """
+    has the roots of unity, a third one factors of the result's elements along `to` and the next axis."""
 
     def work(self, eqn: JaxprEqn) -> int:
         return 8 * eqn.outvars[0].aval.size * eqn.invars[1].aval.size.bit_length()
@@ -330,8 +328,7 @@ rewrites_for_steps: dict[bind.Primitive, Callable[[JaxprEqn], JaxprEqn]] = {}
 
 def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:
     """The lowering of `eqn` for a target. A primitive without a rule is a host step, and so is every equation
-    with a dtype that kernels don't support.
-    """
+    with a dtype that kernels don't support."""
     rule = lowering_rules.get(eqn.primitive)
     if rule is None:
         return OnHost(f"primitive '{eqn.primitive}' has no rule in lowering_rules")

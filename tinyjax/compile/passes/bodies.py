@@ -88,8 +88,8 @@ def _made_inside(
     replaced = {v: new for v, new, eqns in made if eqns is not None}
     eqns = [eqn.replace(invars=substitute(eqn.invars, replaced)) for eqn in jaxpr.eqns]
     invars = [v for v in jaxpr.invars if v not in replaced]
-    outvars = substitute(jaxpr.outvars, replaced)
-    changed = jaxpr.replace(invars=invars, eqns=[*before.values(), *eqns], outvars=outvars)
+    results = substitute(jaxpr.outvars, replaced)
+    changed = jaxpr.replace(invars=invars, eqns=[*before.values(), *eqns], outvars=results)
     return body.replace(changed), [v for v, eqns in zip(operands, numbers) if eqns is None]
 
 

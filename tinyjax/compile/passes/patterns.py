@@ -28,8 +28,7 @@ def walk(
     closed: ClosedJaxpr, change: Callable[[JaxprEqn, Producer], Sequence[Any] | None]
 ) -> ClosedJaxpr:
     """One walk through the equations. `change` returns the equations that replace one, or an atom for each of
-    its results, which their readers then read; or None to keep it.
-    """
+    its results, which their readers then read; or None to keep it."""
     jaxpr = closed.jaxpr
     producer: dict[Var, JaxprEqn] = {}
     replaced: dict[Var, Atom] = {}
@@ -61,8 +60,7 @@ Pattern = str | float | tuple[Any, ...]  # x, 1.0, or (primitive, *patterns)
 @dataclass(frozen=True)
 class Rule:
     """Equations that match `pattern` become `text`, for results of some kinds of dtypes. `why` gives the
-    reason that no bit differs, and `replacement` computes the result.
-    """
+    reason that no bit differs, and `replacement` computes the result."""
 
     pattern: str
     text: str

@@ -86,8 +86,7 @@ _simplified = cached_on_jaxpr(_simplify)
 
 def _in_turn(passes: list[Pass], rounds: int, closed: ClosedJaxpr, subject: str) -> ClosedJaxpr:
     """Runs the passes in turn for at most that many rounds. It ends when every other pass has run without a
-    change since the last change: a pass finds nothing more on its own result.
-    """
+    change since the last change: a pass finds nothing more on its own result."""
     unchanged = -1
     for each in islice(cycle(passes), rounds * len(passes)):
         before, closed = closed, run_pass(each.name, each.function, closed, subject=subject)

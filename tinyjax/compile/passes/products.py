@@ -76,8 +76,7 @@ def multiplications(eqn: JaxprEqn) -> int:
 
 def products(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same jaxpr, in which products take their operands as they lie in memory, and the transposed product
-    A B is the product of transposed B and transposed A; unused transpositions stay, as dead code.
-    """
+    A B is the product of transposed B and transposed A; unused transpositions stay, as dead code."""
     jaxpr = closed.jaxpr
     if "dot_general" not in [eqn.primitive.name for eqn in jaxpr.eqns]:
         return closed

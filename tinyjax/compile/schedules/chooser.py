@@ -98,8 +98,7 @@ class Chooser(ScheduleBuilder):
         """Vectors along the axis if possible: of neighbours in memory, or strided ones if all are whole. The
         last one may `overlap` if there are enough elements, or else smaller vectors may fill a short row;
         `of_rows`, which are shorter than a vector, the lanes are neighbouring rows, and gather what data or
-        divisions scatter.
-        """
+        divisions scatter."""
         size, strides, width = self.size(axis), self._strides(axis, of_rows), self.width
         if size < width and not overlap:
             width = next((part for part in (width // 2, width // 4) if size % part == 0), width)
@@ -139,8 +138,7 @@ class Chooser(ScheduleBuilder):
 
     def vectorize(self, wanted: Vectorize, splits_one: bool = False) -> str:
         """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds
-        all elements (it may still be split).
-        """
+        all elements (it may still be split)."""
         axis, width = wanted.axis, wanted.width
         if splits_one and self.size(axis) <= width:
             self.apply(Split(axis, width, why=wanted.why), replace(wanted, axis=f"{axis}_inner"))
@@ -216,8 +214,7 @@ class Chooser(ScheduleBuilder):
     ) -> int:  # fmt: skip
         """Shares a loop out, if possible, among work-items with at least `grain` iterations each, and a
         multiple of `multiple`; returns their number, at most `most` or the target's. A single iteration needs
-        no loop. Work-items that come `in_groups` have neighbouring iterations, on a GPU.
-        """
+        no loop. Work-items that come `in_groups` have neighbouring iterations, on a GPU."""
         if not axis:
             return 1
         count = math.ceil(self.size(axis) / multiple)

@@ -169,8 +169,7 @@ def _counter(loop: ir.For) -> Index:
 
 def _sum(at: Index, loops: Mapping[Index, ir.For]) -> Linear:
     """The index as a sum. If a loop's start depends on outer loops, start + counter replaces its variable. In
-    a loop of at most n iterations from a multiple of n on, v % n is the counter.
-    """
+    a loop of at most n iterations from a multiple of n on, v % n is the counter."""
     total: Linear = {}
     whole, *inside = loops
     inner = {variable.args[0] for variable in inside}
@@ -226,8 +225,7 @@ def why_not_numbered(loop: ir.For) -> str:
 
 def numbers(loops: Sequence[ir.For]) -> tuple[Index, int]:
     """A number for each iteration of the nest, and how many numbers there are. The last loop's count is
-    rounded up to a power of two, to fit a whole vector.
-    """
+    rounded up to a power of two, to fit a whole vector."""
     number, count = index(0), 1
     for loop in loops:
         size = iterations(loop)

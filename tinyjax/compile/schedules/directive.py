@@ -107,8 +107,7 @@ Path = list[tuple[ir.Body, Any]]
 
 def path_to(body: ir.Body, axis: str) -> Path:
     """The path to the loop over an axis, or to the outermost while if the axis is empty: each body, with the
-    index of the statement to enter, the loop last. Empty if there is no such loop.
-    """
+    index of the statement to enter, the loop last. Empty if there is no such loop."""
     for s in body:
         if axis_of(s) == axis if isinstance(s, ir.For) else not axis and isinstance(s, ir.While):
             return [(body, s)]

@@ -199,8 +199,7 @@ def _obstacles_in(
     body: ir.Body, lanes: Lanes, own: set[ir.PrivateArray], around: str
 ) -> Iterator[str]:
     """The obstacles in a body. `around` is "first" if only the first lane runs it, "masked" if each lane ends
-    by itself.
-    """
+    by itself."""
     for s in body:
         yield from _obstacles_of(s, lanes, own, around)
         inner = around
@@ -223,8 +222,7 @@ def why_no_parts(
     in_one_loop: bool = True,
 ) -> str:
     """Why parts of the loop can't have separate accumulators and run in any order; empty if they can.
-    Accumulators that exist in the whole kernel may be vectors, or used by other loops too.
-    """
+    Accumulators that exist in the whole kernel may be vectors, or used by other loops too."""
     inside = every_statement(loop.body)
     sums = [s for s in inside if isinstance(s, ir.Combine) and s.memory in accumulators]
     within = set(map(id, inside))

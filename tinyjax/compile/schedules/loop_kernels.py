@@ -99,8 +99,7 @@ def _elementwise(
     loop: Loop, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
     """Each element of the arrays, all of one shape, is an example. Invariant values are computed before the
-    loop, for each element.
-    """
+    loop, for each element."""
     shape = _shape_of(loop)
     if isinstance(shape, str):
         return shape
@@ -242,8 +241,7 @@ def _cheap_equations(
     operands: Iterable[Atom], stored: Collection[Atom], producer: Producers, target: Target
 ) -> list[JaxprEqn]:
     """The equations, in order, that make cheap operands: few operations that read at most one other array,
-    which is no larger. So memory and parameters never grow. Values in `stored` are read, not computed.
-    """
+    which is no larger. So memory and parameters never grow. Values in `stored` are read, not computed."""
     producer = {v: eqn for v, eqn in producer.items() if v not in stored}
     found: dict[JaxprEqn, None] = {}
     for v in operands:
@@ -360,8 +358,7 @@ def _is_map(found: Loop | Branches) -> bool:
 def _advance_together(chooser: Chooser, loop: For, main: str) -> None:
     """If the loop is a sum, all elements of an array advance together: each takes its next term in turn, so
     that terms are read in memory order. A long sum of neighbours is in vectors itself if there are few
-    elements, or if these read private arrays far apart.
-    """
+    elements, or if these read private arrays far apart."""
     axis = axis_of(loop)
     *outer, _ = [s for _, s in path_to(chooser.kernel.body, axis)]
     if axis == main or not accumulators_in(loop.body) or not outer:

@@ -92,8 +92,7 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
 
 def _share_out_rows(chooser: Chooser, rows: list[str], count: int) -> int:
     """Shares out the outermost loop among work-items. If it has too few iterations, it is first fused with
-    the next one. An innermost loop has `count` elements. Returns the number of work-items.
-    """
+    the next one. An innermost loop has `count` elements. Returns the number of work-items."""
     sizes, grain = [chooser.size(axis) for axis in rows], chooser.target.grain
     wanted, _ = split_work(math.prod(sizes), grain // count, chooser.target.max_items)
     first, number = 1, 0
@@ -133,8 +132,7 @@ def order_schedule(
     naive: Kernel, axes: tuple[str, ...], target: Target, gather: bool = False
 ) -> Chooser:
     """The schedule of a naive nest whose elements are made in order; only the outer loops over `axes` are
-    independent. `gather`: they are vectors even where they are apart in memory.
-    """
+    independent. `gather`: they are vectors even where they are apart in memory."""
     chooser, outer, width = Chooser(naive, target), list(axes), 1
     if outer and (width := _width_along(chooser, outer[-1])) > 1:
         why = "neighbours are independent"

@@ -71,8 +71,7 @@ def varying_in(loop: ir.Statement) -> set[str]:
 
 def the_same(body: ir.Body, varying: set[str]) -> list[ir.Let | ir.Load]:
     """The statements that compute the same in all iterations of a loop. `varying` names what may differ; the
-    names that these statements compute are removed from it.
-    """
+    names that these statements compute are removed from it."""
     same: list[ir.Let | ir.Load] = []
     for s in body:
         if isinstance(s, ir.Let | ir.Load) and not (names_in(s) - {s.target.name}) & varying:

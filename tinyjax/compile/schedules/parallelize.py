@@ -40,8 +40,7 @@ class Parallelize(LoopDirective):
     """Splits the iterations of the loop over `axis` into `items` runs, one for each work-item (or one for
     each existing work-item). Work-items come in whole groups of `group`; items beyond the last run get an
     empty loop. Runs begin at multiples of `multiple`, or are `cyclic`. Independent loops beside it are shared
-    out likewise. The work-item that finishes last runs all other statements after the loop.
-    """
+    out likewise. The work-item that finishes last runs all other statements after the loop."""
 
     items: int
     group: int = 1
@@ -105,8 +104,7 @@ def _beside(body: ir.Body, axis: str) -> ir.Body:
 
 def _is_apart(statement: ir.Statement, loop: ir.For) -> bool:
     """Whether it is a loop to share out together with this one, such as a border beside the main piece.
-    Neither loop loads what the other stores.
-    """
+    Neither loop loads what the other stores."""
     if not isinstance(statement, ir.For) or why_in_order(statement):
         return False
     stored, by_loop = (set(stored_memory([s])) for s in (statement, loop))
@@ -125,8 +123,7 @@ def split_work(count: int, grain: int, most: int) -> tuple[int, int]:
 
 def _parts(body: ir.Body, axis: str) -> tuple[ir.Body, ir.Body]:
     """Two parts: the statements up to the loop over an axis (or one around it), with independent ones after
-    it; and the statements that need the whole loop to be finished.
-    """
+    it; and the statements that need the whole loop to be finished."""
     path = path_to(body, axis)
     number = body.index(path[0][1]) + 1
     while number < len(body) and _is_apart(body[number], path[-1][1]):

@@ -172,8 +172,7 @@ def _crossing(
     difference: Linear, axis: str, to: int, inner: frozenset[str] = frozenset()
 ) -> list[int]:
     """The value of the variable from which on a sum is at least `to` (or less than it). With variables of
-    inner loops, two values: the sum is for some of theirs, and for all. Empty if other variables matter.
-    """
+    inner loops, two values: the sum is for some of theirs, and for all. Empty if other variables matter."""
     factors = {part: factor for part, factor in difference.items() if part is not None and factor}
     own = [part for part in factors if part.op == "var" and part.args[0] == axis]
     others = [part for part in factors if part not in own]

@@ -95,8 +95,7 @@ class _Tiles(Chooser):
 
     def _parts_of_panel(self) -> str:
         """The axis that numbers the parts of a panel, each of which fits in the first cache; empty for one
-        part. The remaining loop over k sums one part.
-        """
+        part. The remaining loop over k sums one part."""
         *outer, last = self.sums
         if self.size(last) > PANEL:
             why = f"{PANEL} rows of a panel stay in the first cache"
@@ -147,8 +146,7 @@ def _may_be_in_place(naive: Kernel) -> bool:
 
 def rows_at_once(rows: int, most: int, in_place: bool) -> int:
     """How many rows go through a panel together. Loading the panel costs about as much as two more rows. If
-    the last tile overlaps with another, the results can't be in place, which costs up to a fifth.
-    """
+    the last tile overlaps with another, the results can't be in place, which costs up to a fifth."""
 
     def cost(tile: int) -> float:
         return math.ceil(rows / tile) * (tile + 2) * (1.2 if in_place and rows % tile else 1)
@@ -158,8 +156,7 @@ def rows_at_once(rows: int, most: int, in_place: bool) -> int:
 
 class _GroupTiles(Chooser):
     """On a GPU, a group computes a square tile of the result. An item computes one element of it, or, if
-    there are enough, several rows and columns, so that it computes more per load from local memory.
-    """
+    there are enough, several rows and columns, so that it computes more per load from local memory."""
 
     def choose(self) -> None:
         size = math.isqrt(self.target.group)
@@ -198,8 +195,7 @@ class _GroupTiles(Chooser):
 
     def _several_each(self, each: int, size: int) -> tuple[str, str]:
         """Gives an item `each` rows and columns of a tile, whose sums stay in registers. Its columns are
-        spread out, so that neighbouring items have neighbouring columns. Returns the axes of the items.
-        """
+        spread out, so that neighbouring items have neighbouring columns. Returns the axes of the items."""
         column, why = "column_inner_inner", f"{size} items have neighbouring columns"
         self.apply(Split("column_inner", size, overlap=True, why=why))
         self.apply(Reorder(column, ("column_inner_outer",), why="an item has several columns"))
@@ -210,8 +206,7 @@ class _GroupTiles(Chooser):
 
     def _pack(self, k: str, rows: str, columns: str) -> None:
         """Copies of both operands' parts. The last loop over a copy goes along the operand's rows, so that
-        neighbours load neighbours, unless that would leave gaps, which would have to be set.
-        """
+        neighbours load neighbours, unless that would leave gaps, which would have to be set."""
         for kept, other in ((rows, columns), (columns, rows)):
             self.apply(Reorder(other, (kept,), why=f"for each {other}, the same is read"))
             order = (kept, k) if _lies_along(self.kernel, k, kept) else (k, kept)

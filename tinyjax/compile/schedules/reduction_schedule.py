@@ -98,8 +98,7 @@ class ReductionChooser(Chooser):
 
     def rows(self) -> bool:
         """A work-item takes whole rows, each in vectors: several short rows at once, so that one sum doesn't
-        wait for another; a long row has several accumulators.
-        """
+        wait for another; a long row has several accumulators."""
         columns, outer = self.form.reduction_size, self.axes.outer
         is_short = columns <= SHORT_ROW and self.width > 1
         if outer and is_short and not all(self._fills(sweep[-1]) for sweep in self.axes.sweeps):
@@ -153,8 +152,7 @@ class ReductionChooser(Chooser):
 
     def _results_in_vectors(self, row: str, sweep: str) -> str:
         """Takes several rows at a time if the operations after their last sweep are costly: a separate loop
-        then computes these in vectors. Returns the axis over groups of rows, or an empty text.
-        """
+        then computes these in vectors. Returns the axis over groups of rows, or an empty text."""
         body = loop_over(self.kernel, row).body
         after = body[body.index(loop_over(self.kernel, sweep)) + 1 :]
         work = sum(map(_work_of, after))
@@ -271,8 +269,7 @@ class ReductionChooser(Chooser):
 
     def split(self) -> None:
         """Each work-item or group combines a part of the elements, or a part of the rows if these are long
-        enough for vectors; the last one combines the parts.
-        """
+        enough for vectors; the last one combines the parts."""
         form, target = self.form, self.target
         results = self.fuse_axes([*self.axes.outer, *self.axes.inner], "results are numbered")
         sweep = self.fuse_contiguous_axes(self.axes.sweeps[0], "they are contiguous")

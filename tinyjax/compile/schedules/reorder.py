@@ -109,8 +109,7 @@ def tile(
     axes: Sequence[str], height: int, width: int, why: str, overlap: Sequence[str] = ()
 ) -> list[Directive]:
     """Tiles the first and the last of nested loops, `height` by `width`; the loops between come first. The
-    last tiles along the axes in `overlap` begin earlier, so that all are alike.
-    """
+    last tiles along the axes in `overlap` begin earlier, so that all are alike."""
     rows, *between, columns = axes
     split = f"{rows}_outer", f"{rows}_inner"
     return [
@@ -148,8 +147,7 @@ def _distributed(
 ) -> tuple[ir.Body, list[ir.Body]]:
     """The statements that allocate arrays for all iterations of the nest, and its loops around each of the
     parts. A part that only initializes variables becomes their allocation; one part keeps the names. Parts
-    update a variable in a register or, if `in_memory`, in its array element.
-    """
+    update a variable in a register or, if `in_memory`, in its array element."""
     expansion = _Expansion(nest, parts, fresh, in_memory)
     bodies = [expansion.part(number) for number in range(len(parts))]
     nests = [_around(nest, body, fresh, n == keeps_names) for n, body in enumerate(bodies)]

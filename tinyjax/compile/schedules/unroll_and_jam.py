@@ -57,8 +57,7 @@ SHORT = 24  # statements of an iteration
 @dataclass(frozen=True)
 class UnrollAndJam(LoopDirective):
     """`count` iterations of the loop over `axis` in one, and then the remaining ones. Each copy has its own
-    accumulators, or its term is added to the other copies' terms first.
-    """
+    accumulators, or its term is added to the other copies' terms first."""
 
     count: int
 

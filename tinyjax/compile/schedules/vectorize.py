@@ -265,8 +265,7 @@ class _Vectors:
 
     def _scattered(self, store: ir.Store) -> ir.Body:
         """Stores the elements of all lanes one by one. The last lanes come first: lanes beyond the end store
-        to the last valid lane's place, and that lane then overwrites it.
-        """
+        to the last valid lane's place, and that lane then overwrites it."""
         for lane in reversed(range(self.lanes.width)):
             value, at = store.value, self.lanes.at(self._number(lane), store.index)
             if self.lanes.differs(value):
@@ -335,8 +334,7 @@ class _Vectors:
 
     def _end(self, memory: ir.Buffer | ir.PrivateArray, at: Index, first: Index) -> Index | None:
         """Where the elements of vectors from `first` on end, if lanes may be beyond the end. If only private
-        arrays are stored to, lanes beyond the end may load any element that exists.
-        """
+        arrays are stored to, lanes beyond the end may load any element that exists."""
         lanes, width = self.lanes, self.lanes.width
         if not lanes.stride(at) or lanes.end is None or lanes.is_in_bounds(memory, at):
             return None

@@ -208,8 +208,7 @@ def _sets_variables(loop: ir.For) -> bool:
 
 def _shared_nest(loop: ir.Statement, size: int) -> tuple[ir.For, ...]:
     """The loops that a group of `size` work-items shares at this statement: the loop itself, or both it and
-    the loop inside if the inner one has too few iterations.
-    """
+    the loop inside if the inner one has too few iterations."""
     if not isinstance(loop, ir.For) or _is_shared(loop):
         return (loop,) if isinstance(loop, ir.For) else ()
     match loop.body:
@@ -245,8 +244,7 @@ def _by_all(body: ir.Body, size: int) -> ir.Body:
 def _kind(accesses: Sequence[Shared], size: int) -> str:
     """How work-items use an array: "alike" if all store the same; "shared" if others may load what one
     stores; or "own" if each accesses only one element: all its loops have equal bounds and at most one
-    iteration per work-item, which accesses the element of that iteration.
-    """
+    iteration per work-item, which accesses the element of that iteration."""
     if all(isinstance(s, ir.Load) for s, shared in accesses if shared):
         return "alike"
     is_one = len(set(itertools.starmap(_place, accesses))) == 1

@@ -5,7 +5,7 @@ that must not change. So all matrices of a batch do the same work at the same ti
 vector. NaN and infinity spread as they do in LAPACK, with exceptions: LAPACK chooses a pivot among several
 NaN by the lanes of its vectors, and skips zeros at the end of a reflection's vector.
 
-Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2 and 5.2
+Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2, 5.2, 8.5 and 8.6
 """
 
 from __future__ import annotations
@@ -25,10 +25,14 @@ from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.scan import scan
+from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.cholesky import cholesky_p
+from tinyjax.lax.linalg.eigh import eigh_p
 from tinyjax.lax.linalg.lu import lu_p
 from tinyjax.lax.linalg.qr import qr_p
+from tinyjax.lax.linalg.spectra import diagonal
+from tinyjax.lax.linalg.svd import svd_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
 from tinyjax.lax.linalg.tridiagonal import tridiagonal_solve_p
 from tinyjax.transform.batching import moveaxis, vmap
@@ -37,6 +41,8 @@ MAX_SIZE_IN_LANES = 16  # most rows and columns of a matrix in a lane of vectors
 MAX_BYTES = 2**14  # of a matrix that a kernel decomposes
 MAX_SOLVE_WORK = 2**20  # multiplications to solve a system with such a matrix
 MAX_LARGE_SOLVE_WORK = 2**15  # and with a larger one
+MAX_ROTATED = 16  # columns of a matrix that Jacobi's rotations decompose
+MAX_SWEEPS = 30
 
 # ---- parts of matrices, of which the last axes are -2 and -1 ----
 
@@ -274,6 +280,120 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, **_: Any) -> list[Any]:
     return [moveaxis(_where(has_failed | (d == 0), math.nan, x), 0, axis)]
 
 
+# ---- eigenvalues and singular values of one matrix ----
+
+
+def _orthogonal_columns(x: Any, rows: int) -> Any:
+    """`x` with its columns rotated until their first `rows` rows are orthogonal: Jacobi's method, one-sided.
+
+    Column i of `left` and of `right` are a pair, and a round rotates all pairs at once. As in a tournament,
+    all columns but the first then move on: after a sweep each has met each, and is where it was. The last
+    sweep finds that the columns were orthogonal, to within the rounding of the largest."""
+    n = x.shape[-1]
+    half = (n + 1) // 2
+    x = lax.pad(x, np.zeros((), x.dtype), ((0, 0, 0), (0, 2 * half - n, 0)))
+    squares = lax.reduce_sum(lax.square(x[:rows]), (0, 1))
+    bound = squares * (2 * np.finfo(x.dtype).eps) ** 2
+
+    def turn(carry: Any, _: Any) -> Any:
+        left, right, worst = carry
+        p, q = left[:rows], right[:rows]
+        p2, q2, pq = (_sum(x, -2) for x in (p * p, q * q, p * q))
+        larger = lax.max(p2, q2)
+        error = pq * pq / _where(larger > 0, larger, 1.0)
+        worst = lax.max(worst, lax.reduce_max(error, (0, 1)))
+        is_zero = pq == 0
+        ratio = (q2 - p2) / _where(is_zero, 1.0, 2 * pq)
+        tangent = _where(ratio < 0, -1.0, lax.full_like(ratio, 1))
+        tangent = tangent / (lax.abs(ratio) + lax.sqrt(1 + ratio * ratio))
+        tangent = _where(is_zero, 0.0, tangent)
+        cosine = 1 / lax.sqrt(1 + tangent * tangent)
+        sine = cosine * tangent
+        half_tangent = sine / (1 + cosine)  # 1 - sine * half_tangent is the cosine, more exactly
+        left, right = (
+            left - sine * (right + half_tangent * left),
+            right + sine * (left - half_tangent * right),
+        )
+        if half > 1:
+            left, right = (
+                _beside(left[:, :1], right[:, :1], left[:, 1:-1]),
+                _beside(right[:, 1:], left[:, -1:]),
+            )
+        return (left, right, worst), ()
+
+    def sweep(carry: Any) -> Any:
+        left, right, worst, count = carry
+        first = left, right, lax.full_like(worst, 0)
+        return *scan(turn, first, length=2 * half - 1)[0], count + 1
+
+    def goes_on(carry: Any) -> Any:
+        *_, worst, count = carry
+        return (worst > bound) & (count < MAX_SWEEPS)
+
+    first = x[:, :half], x[:, half:], lax.full_like(bound, math.inf), np.int32(0)
+    left, right, *_ = while_loop(goes_on, sweep, first)
+    return _beside(left, right)[:, :n]
+
+
+def _beside(*parts: Any) -> Any:
+    return lax.concatenate(parts, 1)
+
+
+def _scale(a: Any) -> tuple[Any, Any]:
+    """The largest size of an element, 1 for zeros: without it, squares are in the range of floats. And
+    whether the matrix has NaN or infinity."""
+    largest = lax.reduce_max(lax.abs(a), (0, 1))
+    return _where(largest > 0, largest, 1.0), ~(largest < math.inf)
+
+
+def _order(keys: Any) -> Any:
+    return lax.sort_key_val(keys, lax.iota(np.int32, len(keys)))[1]
+
+
+def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
+    """Eigenvectors and eigenvalues. With a multiple of the unit matrix added, all eigenvalues are positive and
+    of one size; rotated until its columns are orthogonal, the matrix then has eigenvectors as columns."""
+    n = a.shape[-1]
+    rows, columns = _numbers(n, -2), _numbers(n)
+    a = _where(rows >= columns if lower else rows <= columns, a, matrices.matrix_transpose(a))
+    scale, is_nan = _scale(a)
+    a = a / scale
+    shift = 2 * lax.sqrt(lax.reduce_sum(a * a, (0, 1)))
+    shift = _where(shift > 0, shift, 1.0)
+    v = _orthogonal_columns(_where(rows == columns, a + shift, a), n)
+    v = v / lax.sqrt(_sum(v * v, -2))
+    w = lax.reduce_sum(v * matrices.matmul(a, v), (0,))
+    order = _order(w)
+    return [_where(is_nan, math.nan, x) for x in (v[:, order], w[order] * scale)]
+
+
+def svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]:
+    """Singular values; with `compute_uv` U and V^H too. V makes the columns of A V orthogonal. Those of
+    them that are not zero are U's; a QR decomposition adds the others."""
+    m, n = a.shape
+    if m < n:
+        a = matrices.matrix_transpose(a)
+        s, *both = svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+        return [s, *map(matrices.matrix_transpose, reversed(both))]
+    scale, is_nan = _scale(a)
+    a = a / scale
+    x = qr(a, full_matrices=False)[1] if m > 2 * n else a
+    rows = len(x)
+    if compute_uv:
+        x = lax.concatenate([x, matrices.eye(x, n)], 0)
+    x = _orthogonal_columns(x, rows)
+    s = lax.sqrt(lax.reduce_sum(lax.square(x[:rows]), (0,)))
+    order = _order(-s)
+    outs = [s[order] * scale]
+    if compute_uv:
+        v = x[rows:, order]
+        u, r = qr(matrices.matmul(a, v), full_matrices=full_matrices)
+        signs = _where(diagonal(r[:n]) < 0, -1.0, lax.full_like(s, 1))
+        signs = lax.pad(signs, np.ones((), a.dtype), ((0, u.shape[-1] - n, 0),))
+        outs += [u * lax.expand_dims(signs, (0,)), matrices.matrix_transpose(v)]
+    return [_where(is_nan, math.nan, x) for x in outs]
+
+
 # ---- the rules ----
 
 
@@ -318,6 +438,21 @@ def _one_by_one(fun: Callable[..., list[Any]], axes: int, *stacks: Any) -> list[
     return [lax.reshape(out, (*batch, *out.shape[1:])) for out in outs]
 
 
+def _rotated(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
+    """As `_as_kernel`, for a function of one matrix."""
+    *batch, m, n = eqn.invars[0].aval.shape
+
+    def of_stack(a: Any, **params: Any) -> list[Any]:
+        each = functools.partial(fun, **params)
+        for _ in a.shape[:-2]:
+            each = vmap(each)
+        return each(a)
+
+    return _as_kernel(of_stack, eqn) if min(m, n) <= MAX_ROTATED else None
+
+
+expansions[eigh_p] = functools.partial(_rotated, eigh)
+expansions[svd_p] = functools.partial(_rotated, svd)
 for _primitive, _fun in (
     (lu_p, lu),
     (cholesky_p, cholesky),

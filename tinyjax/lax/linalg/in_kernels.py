@@ -346,6 +346,10 @@ def _scale(a: Any) -> tuple[Any, Any]:
     return _where(largest > 0, largest, 1.0), ~(largest < math.inf)
 
 
+def _qr(a: Any, full_matrices: bool) -> list[Any]:
+    return qr_p.bind(a, pivoting=False, full_matrices=full_matrices, use_magma=None)
+
+
 def _order(keys: Any) -> Any:
     return lax.sort_key_val(keys, lax.iota(np.int32, len(keys)))[1]
 
@@ -377,7 +381,7 @@ def svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]
         return [s, *map(matrices.matrix_transpose, reversed(both))]
     scale, is_nan = _scale(a)
     a = a / scale
-    x = qr(a, full_matrices=False)[1] if m > 2 * n else a
+    x = _qr(a, False)[1] if m > 2 * n else a
     rows = len(x)
     if compute_uv:
         x = lax.concatenate([x, matrices.eye(x, n)], 0)
@@ -387,7 +391,7 @@ def svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]
     outs = [s[order] * scale]
     if compute_uv:
         v = x[rows:, order]
-        u, r = qr(matrices.matmul(a, v), full_matrices=full_matrices)
+        u, r = _qr(matrices.matmul(a, v), full_matrices)
         signs = _where(diagonal(r[:n]) < 0, -1.0, lax.full_like(s, 1))
         signs = lax.pad(signs, np.ones((), a.dtype), ((0, u.shape[-1] - n, 0),))
         outs += [u * lax.expand_dims(signs, (0,)), matrices.matrix_transpose(v)]
@@ -402,21 +406,22 @@ def _as_kernel(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
 
     The matrices of a batch are in the lanes of vectors, if they are so small that these are full; otherwise
     they are decomposed one by one."""
-    avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
-    is_real = avals[0].dtype.char in "fd" and all(aval.size for aval in avals)
-    if eqn.params.get("pivoting") or not is_real or not _is_small(eqn):
+    if eqn.params.get("pivoting") or not _has_small_matrices(eqn):
         return None
-    *batch, _, _ = avals[0].shape
+    *batch, m, n = eqn.invars[0].aval.shape
     fun = functools.partial(fun, **eqn.params)
-    if batch and max(avals[0].shape[-2:]) > MAX_SIZE_IN_LANES:
+    if batch and max(m, n) > MAX_SIZE_IN_LANES:
         return functools.partial(_one_by_one, fun, len(batch))
     plain = [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars]  # as `expand` gives them
     body = trace_to_jaxpr(fun, plain)
     return lambda *operands: cond_p.bind(np.int32(0), *operands, branches=(body,))
 
 
-def _is_small(eqn: JaxprEqn) -> bool:
-    """Whether a kernel takes less time for a matrix than LAPACK and the way to it."""
+def _has_small_matrices(eqn: JaxprEqn) -> bool:
+    """Whether its matrices are real, and a kernel takes less time for one than LAPACK and the way to it."""
+    avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
+    if avals[0].dtype.char not in "fd" or not all(aval.size for aval in avals):
+        return False
     if eqn.primitive is not triangular_solve_p:
         axes = eqn.invars[0].aval.ndim  # pivots have fewer
         stacks = [v.aval for v in (*eqn.invars, *eqn.outvars) if v.aval.ndim == axes]
@@ -438,21 +443,19 @@ def _one_by_one(fun: Callable[..., list[Any]], axes: int, *stacks: Any) -> list[
     return [lax.reshape(out, (*batch, *out.shape[1:])) for out in outs]
 
 
-def _rotated(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
-    """As `_as_kernel`, for a function of one matrix."""
+def _by_rotations(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
+    """The same for a function of one matrix, which has a loop of unknown length, so not in one kernel."""
     *batch, m, n = eqn.invars[0].aval.shape
-
-    def of_stack(a: Any, **params: Any) -> list[Any]:
-        each = functools.partial(fun, **params)
-        for _ in a.shape[:-2]:
-            each = vmap(each)
-        return each(a)
-
-    return _as_kernel(of_stack, eqn) if min(m, n) <= MAX_ROTATED else None
+    if not _has_small_matrices(eqn) or min(m, n) > MAX_ROTATED:
+        return None
+    fun = functools.partial(fun, **eqn.params)
+    for _ in batch:
+        fun = vmap(fun)
+    return fun
 
 
-expansions[eigh_p] = functools.partial(_rotated, eigh)
-expansions[svd_p] = functools.partial(_rotated, svd)
+expansions[eigh_p] = functools.partial(_by_rotations, eigh)
+expansions[svd_p] = functools.partial(_by_rotations, svd)
 for _primitive, _fun in (
     (lu_p, lu),
     (cholesky_p, cholesky),

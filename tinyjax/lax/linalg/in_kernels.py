@@ -283,60 +283,56 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, **_: Any) -> list[Any]:
 # ---- eigenvalues and singular values of one matrix ----
 
 
-def _orthogonal_columns(x: Any, rows: int) -> Any:
-    """`x` with its columns rotated until their first `rows` rows are orthogonal: Jacobi's method, one-sided.
+def _orthogonal_rows(x: Any, columns: int) -> Any:
+    """`x` with its rows rotated until their first `columns` elements are orthogonal: Jacobi's method,
+    one-sided.
 
-    Column i of `left` and of `right` are a pair, and a round rotates all pairs at once. As in a tournament,
-    all columns but the first then move on: after a sweep each has met each, and is where it was. The last
-    sweep finds that the columns were orthogonal, to within the rounding of the largest."""
-    n = x.shape[-1]
+    Row i of `upper` and of `lower` are a pair, and a round rotates all pairs at once. As in a tournament, all
+    rows but the first then move on: after a sweep each has met each, and is where it was. The last sweep
+    finds that the rows were orthogonal, to within the rounding of the largest."""
+    n = len(x)
     half = (n + 1) // 2
-    x = lax.pad(x, np.zeros((), x.dtype), ((0, 0, 0), (0, 2 * half - n, 0)))
-    squares = lax.reduce_sum(lax.square(x[:rows]), (0, 1))
+    x = lax.pad(x, np.zeros((), x.dtype), ((0, 2 * half - n, 0), (0, 0, 0)))
+    squares = lax.reduce_sum(lax.square(x[:, :columns]), (0, 1))
     bound = squares * (2 * np.finfo(x.dtype).eps) ** 2
 
     def turn(carry: Any, _: Any) -> Any:
-        left, right, worst = carry
-        p, q = left[:rows], right[:rows]
-        p2, q2, pq = (_sum(x, -2) for x in (p * p, q * q, p * q))
+        upper, lower, worst = carry
+        p, q = upper[:, :columns], lower[:, :columns]
+        p2, q2, pq = (_sum(x, -1) for x in (p * p, q * q, p * q))
         larger = lax.max(p2, q2)
         error = pq * pq / _where(larger > 0, larger, 1.0)
         worst = lax.max(worst, lax.reduce_max(error, (0, 1)))
         is_zero = pq == 0
         ratio = (q2 - p2) / _where(is_zero, 1.0, 2 * pq)
-        tangent = _where(ratio < 0, -1.0, lax.full_like(ratio, 1))
-        tangent = tangent / (lax.abs(ratio) + lax.sqrt(1 + ratio * ratio))
-        tangent = _where(is_zero, 0.0, tangent)
+        tangent = 1 / (lax.abs(ratio) + lax.sqrt(1 + ratio * ratio))
+        tangent = _where(is_zero, 0.0, _where(ratio < 0, -tangent, tangent))
         cosine = 1 / lax.sqrt(1 + tangent * tangent)
         sine = cosine * tangent
         half_tangent = sine / (1 + cosine)  # 1 - sine * half_tangent is the cosine, more exactly
-        left, right = (
-            left - sine * (right + half_tangent * left),
-            right + sine * (left - half_tangent * right),
+        upper, lower = (
+            upper - sine * (lower + half_tangent * upper),
+            lower + sine * (upper - half_tangent * lower),
         )
         if half > 1:
-            left, right = (
-                _beside(left[:, :1], right[:, :1], left[:, 1:-1]),
-                _beside(right[:, 1:], left[:, -1:]),
+            upper, lower = (
+                lax.concatenate([upper[:1], lower[:1], upper[1:-1]], 0),
+                lax.concatenate([lower[1:], upper[-1:]], 0),
             )
-        return (left, right, worst), ()
+        return (upper, lower, worst), ()
 
     def sweep(carry: Any) -> Any:
-        left, right, worst, count = carry
-        first = left, right, lax.full_like(worst, 0)
+        upper, lower, worst, count = carry
+        first = upper, lower, lax.full_like(worst, 0)
         return *scan(turn, first, length=2 * half - 1)[0], count + 1
 
     def goes_on(carry: Any) -> Any:
         *_, worst, count = carry
         return (worst > bound) & (count < MAX_SWEEPS)
 
-    first = x[:, :half], x[:, half:], lax.full_like(bound, math.inf), np.int32(0)
-    left, right, *_ = while_loop(goes_on, sweep, first)
-    return _beside(left, right)[:, :n]
-
-
-def _beside(*parts: Any) -> Any:
-    return lax.concatenate(parts, 1)
+    first = x[:half], x[half:], lax.full_like(bound, math.inf), np.int32(0)
+    upper, lower, *_ = while_loop(goes_on, sweep, first)
+    return lax.concatenate([upper, lower], 0)[:n]
 
 
 def _scale(a: Any) -> tuple[Any, Any]:
@@ -355,8 +351,8 @@ def _order(keys: Any) -> Any:
 
 
 def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
-    """Eigenvectors and eigenvalues. With a multiple of the unit matrix added, all eigenvalues are positive and
-    of one size; rotated until its columns are orthogonal, the matrix then has eigenvectors as columns."""
+    """Eigenvectors and eigenvalues. With a multiple of the unit matrix added, all eigenvalues are positive
+    and of one size; rotated until its rows are orthogonal, the matrix then has eigenvectors as rows."""
     n = a.shape[-1]
     rows, columns = _numbers(n, -2), _numbers(n)
     a = _where(rows >= columns if lower else rows <= columns, a, matrices.matrix_transpose(a))
@@ -364,11 +360,12 @@ def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
     a = a / scale
     shift = 2 * lax.sqrt(lax.reduce_sum(a * a, (0, 1)))
     shift = _where(shift > 0, shift, 1.0)
-    v = _orthogonal_columns(_where(rows == columns, a + shift, a), n)
-    v = v / lax.sqrt(_sum(v * v, -2))
-    w = lax.reduce_sum(v * matrices.matmul(a, v), (0,))
+    rotated = _orthogonal_rows(_where(rows == columns, a + shift, a), n)
+    rotated = rotated / lax.sqrt(_sum(rotated * rotated, -1))
+    w = lax.reduce_sum(rotated * matrices.matmul(rotated, a), (1,))
     order = _order(w)
-    return [_where(is_nan, math.nan, x) for x in (v[:, order], w[order] * scale)]
+    v = matrices.matrix_transpose(rotated[order])
+    return [_where(is_nan, math.nan, x) for x in (v, w[order] * scale)]
 
 
 def svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]:
@@ -382,19 +379,20 @@ def svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]
     scale, is_nan = _scale(a)
     a = a / scale
     x = _qr(a, False)[1] if m > 2 * n else a
-    rows = len(x)
+    x = matrices.matrix_transpose(x)
+    columns = x.shape[-1]
     if compute_uv:
-        x = lax.concatenate([x, matrices.eye(x, n)], 0)
-    x = _orthogonal_columns(x, rows)
-    s = lax.sqrt(lax.reduce_sum(lax.square(x[:rows]), (0,)))
+        x = lax.concatenate([x, matrices.eye(x, n)], 1)
+    x = _orthogonal_rows(x, columns)
+    s = lax.sqrt(lax.reduce_sum(lax.square(x[:, :columns]), (1,)))
     order = _order(-s)
     outs = [s[order] * scale]
     if compute_uv:
-        v = x[rows:, order]
-        u, r = _qr(matrices.matmul(a, v), full_matrices)
+        vh = x[order, columns:]
+        u, r = _qr(matrices.matmul(a, matrices.matrix_transpose(vh)), full_matrices)
         signs = _where(diagonal(r[:n]) < 0, -1.0, lax.full_like(s, 1))
         signs = lax.pad(signs, np.ones((), a.dtype), ((0, u.shape[-1] - n, 0),))
-        outs += [u * lax.expand_dims(signs, (0,)), matrices.matrix_transpose(v)]
+        outs += [u * lax.expand_dims(signs, (0,)), vh]
     return [_where(is_nan, math.nan, x) for x in outs]
 
 

@@ -29,14 +29,22 @@ def is_one_launch(program: Executable) -> bool:
     steps = program.step_program.steps
     if len(steps) != 1 or type(launch := _launch_of(steps[0])) is not KernelStep:
         return False
-    results = program.step_program.results
-    made = {output.slot for output in launch.outputs if output.reuses_buffer_of is None}
-    if not launch.inline or len(made) < len(launch.outputs) or len(set(results)) < len(results):
+    results, made = program.step_program.results, _memory_of_outputs(launch)
+    if not launch.inline or not made.keys() >= {*results, *steps[0].last_uses, *made.values()}:
         return False
-    if not made.issuperset([*results, *steps[0].last_uses]):
+    if len({made[slot] for slot in results}) < len(results):
         return False
     has_keys = program.key_args or program.key_results
     return not has_keys and not program.donated and all(map(_is_small, program.out_avals))
+
+
+def _memory_of_outputs(launch: KernelStep) -> dict[int, int]:
+    """For each output's slot, the slot whose memory it has: that of an output before it, or its own."""
+    made: dict[int, int] = {}
+    for output in launch.outputs:
+        before = output.slot if output.reuses_buffer_of is None else output.reuses_buffer_of
+        made[output.slot] = made.get(before, before)
+    return made
 
 
 def _launch_of(step: Step) -> Step:
@@ -56,14 +64,16 @@ def _arguments(
     reads, with memory for them. Those that are the same in every call are set here."""
     queue, step_program = program.queue, program.step_program
     first, count = step_program.first_arg, len(program.lowered.closed.in_avals)
-    unread = {o.slot: o for o in step.outputs if o.slot not in step_program.results}
+    made = _memory_of_outputs(step)
+    read = {made[slot] for slot in step_program.results}
+    unread = {o.slot: queue.allocate(o.shape, o.dtype) for o in step.outputs if o.slot not in read}
     inputs, unused = [], []
     for number, slot in enumerate(step.arguments):
         if first <= slot < first + count:
             inputs.append((number, slot - first))
-        elif slot in unread:
-            unused.append((number, queue.allocate(unread[slot].shape, unread[slot].dtype)))
-        elif slot not in step_program.results:
+        elif slot in made and made[slot] not in read:
+            unused.append((number, unread[made[slot]]))
+        elif slot not in made:
             with queue.lock:
                 step.kernel.set_arg(number, step_program.template[slot].cl)
     return inputs, unused
@@ -82,8 +92,11 @@ def prepared(program: Executable) -> Call:
     kernel, set_arg = step.kernel, step.kernel.set_arg
     items, local_size = (step.items,), (step.local_size,)
     new_buffer, context, access = queue.cl.Buffer, queue.context, queue.read_write
-    results_of = zip(step_program.results, program.out_avals)
-    outputs = [(step.arguments.index(slot), a, a.shape, a.dtype) for slot, a in results_of]
+    owner = _memory_of_outputs(step)
+    outputs = [
+        ([n for n, s in enumerate(step.arguments) if owner.get(s) == owner[slot]], aval)
+        for slot, aval in zip(step_program.results, program.out_avals)
+    ]
     inputs, unused = _arguments(program, step)
 
     def call(arrays: Sequence[ArrayImpl]) -> list[ArrayImpl]:
@@ -103,11 +116,12 @@ def prepared(program: Executable) -> Call:
                     set_arg(number, buffers[at])
                 for number, memory in unused:
                     set_arg(number, memory.cl)
-                for number, aval, shape, dtype in outputs:
-                    host = np.empty(shape, dtype)
+                for numbers, aval in outputs:
+                    host = np.empty(aval.shape, aval.dtype)
                     buffer = new_buffer(context, access, 0, host)
-                    set_arg(number, buffer)
-                    made = Memory(queue, buffer, host, shape, dtype, None)
+                    for number in numbers:
+                        set_arg(number, buffer)
+                    made = Memory(queue, buffer, host, aval.shape, aval.dtype, None)
                     made.has_one_owner = True
                     results.append(ArrayImpl(None, aval, made, device))
                 if limited is None:

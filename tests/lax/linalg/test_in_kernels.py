@@ -137,6 +137,101 @@ def test_a_zero_on_the_diagonal_divides():
     assert np.isinf(solved[1, 0]) and np.isnan(solved[2, 0])
 
 
+def special_matrices(*shape):
+    """Those with equal, few, zero, large and small singular values, and others."""
+    a = np.random.default_rng(0).standard_normal(shape)
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    values = np.stack(
+        [
+            s,
+            0 * s,
+            1 + 0 * s,
+            np.arange(len(s)) < 2,
+            10.0 ** -np.arange(len(s)),
+            s * 1e30,
+            s * 1e-30,
+        ]
+    )
+    return np.concatenate([values[:, None] * u @ vh, np.eye(*shape)[None], np.ones((1, *shape))])
+
+
+def close(x, y, scale):
+    """Equal to within some roundings of `scale`, and NaN nowhere."""
+    eps = np.finfo(x.dtype).eps
+    x, y = np.float64(x), np.float64(y)
+    assert (abs(x - y).max((-1, -2)) <= 30 * eps * scale).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 16])
+def test_eigenvalues_ascend_and_vectors_are_orthonormal(n):
+    a = special_matrices(n, n)
+    a = (a + a.swapaxes(1, 2)).astype(np.float32)
+    eigh = jax.jit(linalg.eigh)
+    assert ": host" not in eigh.lower(a).as_text("schedule")
+    norm = abs(np.linalg.eigvalsh(np.float64(a))).max(-1)
+    for v, w in (eigh(a), map(np.stack, zip(*map(eigh, a)))):
+        assert (np.diff(w) >= 0).all()
+        close(np.asarray(v).swapaxes(1, 2) @ v, np.eye(n), 1)
+        close(v * w[:, None], a @ np.asarray(v), norm)
+        close(np.asarray(w)[:, None], np.linalg.eigvalsh(np.float64(a))[:, None], norm)
+
+
+def test_eigh_reads_one_triangle_and_gives_nan_for_nan_and_infinity():
+    a = floats(4, 5, 5)
+    a[1, 3, 2], a[2, 2, 3] = np.nan, np.inf
+    for lower in False, True:
+        eigh = jax.jit(functools.partial(linalg.eigh, lower=lower, symmetrize_input=False))
+        fine = [0, 1 + lower, 3] if lower else [0, 1, 3]
+        v, w = eigh(a)
+        assert np.isnan(v[2 - lower]).all() and np.isnan(w[2 - lower]).all()
+        expected = np.linalg.eigvalsh(a[fine], "L" if lower else "U")
+        np.testing.assert_allclose(w[np.array(fine)], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("full_matrices", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (16, 16), (5, 3), (2, 9), (40, 7)])
+def test_singular_values_descend_and_vectors_are_orthonormal(shape, full_matrices):
+    a = special_matrices(*shape).astype(np.float32)
+    svd = jax.jit(functools.partial(linalg.svd, full_matrices=full_matrices))
+    assert ": host" not in svd.lower(a).as_text("schedule")
+    expected = np.linalg.svd(np.float64(a), compute_uv=False)
+    norm, k = expected.max(-1), min(shape)
+    for u, s, vh in (svd(a), map(np.stack, zip(*map(svd, a)))):
+        u, s, vh = map(np.asarray, (u, s, vh))
+        assert (np.diff(s) <= 0).all()
+        close(u.swapaxes(1, 2) @ u, np.eye(u.shape[-1]), 1)
+        close(vh @ vh.swapaxes(1, 2), np.eye(vh.shape[-2]), 1)
+        close(u[:, :, :k] * s[:, None] @ vh[:, :k], a, norm)
+        close(s[:, None], expected[:, None], norm)
+    close(
+        jax.jit(functools.partial(linalg.svd, compute_uv=False))(a)[:, None],
+        expected[:, None],
+        norm,
+    )
+
+
+def test_svd_gives_nan_for_nan_and_infinity():
+    a = floats(3, 4, 3)
+    a[0, 1, 1], a[2, 3, 0] = np.nan, np.inf
+    for x in jax.jit(linalg.svd)(a):
+        assert np.isnan(x[np.array([0, 2])]).all() and np.isfinite(x[1]).all()
+
+
+def test_gradients_of_eigenvalues_and_singular_values_in_a_loop():
+    def f(a):
+        def step(a, _):
+            w, v = jnp.linalg.eigh(a @ a.T)
+            u, s, vh = jnp.linalg.svd((v / (1 + w)) @ v.T @ a)
+            return (u / (1 + s)) @ vh, s.sum()
+
+        return lax.scan(step, a, length=3)[1].sum()
+
+    a = floats(4, 4)
+    assert ": host" not in jax.jit(jax.grad(f)).lower(a).as_text("schedule")
+    agree_all = jax.jit(jax.grad(f))(a), jax.grad(f)(a)
+    np.testing.assert_allclose(*agree_all, rtol=2e-3, atol=1e-4)
+
+
 def test_large_matrices_and_complex_ones_go_to_lapack():
     for a in np.eye(65, dtype=np.float32), np.eye(3, dtype=np.complex64):
         assert ": host    lu" in jax.jit(linalg.lu).lower(a).as_text("schedule")

@@ -207,10 +207,13 @@ def _obstacles_in(
             inner = "first"
         elif isinstance(s, ir.While) and lanes.differs(s.holds):
             inner = "masked"
-            if around == "masked":
-                yield f"lanes leave a loop within a loop at different iterations, by {s.holds}"
+            if around:
+                yield f"lanes leave a loop within a {around} one at different iterations, by {s.holds}"
             if set(stored_memory(s.head)) - allocated(s.head):
                 yield f"what a lane stores before it leaves a loop is not kept, by {s.holds}"
+            sums = {c.memory for c in every_statement([s]) if isinstance(c, ir.Combine)}
+            for memory in sums - allocated([s]):
+                yield f"not all lanes combine with {memory.name}"
         for part in ir.inner_bodies(s):
             yield from _obstacles_in(part, lanes, own, inner)
 
@@ -285,7 +288,7 @@ def _obstacles_of(
         case ir.Combine(memory, at, _, value):
             if lanes.differs(at):
                 yield f"each lane combines at a different index, {memory.name}[{at}]"
-            if around:
+            if around == "first":
                 yield f"not all lanes combine with {memory.name}"
             yield from _why_no_vector(value, lanes)
         case ir.For(_, start, stop):

@@ -5,7 +5,7 @@ that must not change. So all matrices of a batch do the same work at the same ti
 vector. NaN and infinity spread as they do in LAPACK, with exceptions: LAPACK chooses a pivot among several
 NaN by the lanes of its vectors, and skips zeros at the end of a reflection's vector.
 
-Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2 and 5.2
+Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2, 5.2, 8.5 and 8.6
 """
 
 from __future__ import annotations
@@ -25,10 +25,14 @@ from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.scan import scan
+from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.cholesky import cholesky_p
+from tinyjax.lax.linalg.eigh import eigh_p
 from tinyjax.lax.linalg.lu import lu_p
 from tinyjax.lax.linalg.qr import qr_p
+from tinyjax.lax.linalg.spectra import diagonal
+from tinyjax.lax.linalg.svd import svd_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
 from tinyjax.lax.linalg.tridiagonal import tridiagonal_solve_p
 from tinyjax.transform.batching import moveaxis, vmap
@@ -37,6 +41,8 @@ MAX_SIZE_IN_LANES = 16  # most rows and columns of a matrix in a lane of vectors
 MAX_BYTES = 2**14  # of a matrix that a kernel decomposes
 MAX_SOLVE_WORK = 2**20  # multiplications to solve a system with such a matrix
 MAX_LARGE_SOLVE_WORK = 2**15  # and with a larger one
+MAX_ROTATED = 16  # columns of a matrix that Jacobi's rotations decompose
+MAX_SWEEPS = 30
 
 # ---- parts of matrices, of which the last axes are -2 and -1 ----
 
@@ -274,6 +280,122 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, **_: Any) -> list[Any]:
     return [moveaxis(_where(has_failed | (d == 0), math.nan, x), 0, axis)]
 
 
+# ---- eigenvalues and singular values of one matrix ----
+
+
+def _orthogonal_rows(x: Any, columns: int) -> Any:
+    """`x` with its rows rotated until their first `columns` elements are orthogonal: Jacobi's method,
+    one-sided.
+
+    Row i of `upper` and of `lower` are a pair, and a round rotates all pairs at once. As in a tournament, all
+    rows but the first then move on: after a sweep each has met each, and is where it was. The last sweep
+    finds that the rows were orthogonal, to within the rounding of the largest."""
+    n = len(x)
+    half = (n + 1) // 2
+    x = lax.pad(x, np.zeros((), x.dtype), ((0, 2 * half - n, 0), (0, 0, 0)))
+    squares = lax.reduce_sum(lax.square(x[:, :columns]), (0, 1))
+    bound = squares * (2 * np.finfo(x.dtype).eps) ** 2
+
+    def turn(carry: Any, _: Any) -> Any:
+        upper, lower, worst = carry
+        p, q = upper[:, :columns], lower[:, :columns]
+        p2, q2, pq = (_sum(x, -1) for x in (p * p, q * q, p * q))
+        larger = lax.max(p2, q2)
+        error = pq * pq / _where(larger > 0, larger, 1.0)
+        worst = lax.max(worst, lax.reduce_max(error, (0, 1)))
+        is_zero = pq == 0
+        ratio = (q2 - p2) / _where(is_zero, 1.0, 2 * pq)
+        tangent = 1 / (lax.abs(ratio) + lax.sqrt(1 + ratio * ratio))
+        tangent = _where(is_zero, 0.0, _where(ratio < 0, -tangent, tangent))
+        cosine = 1 / lax.sqrt(1 + tangent * tangent)
+        sine = cosine * tangent
+        half_tangent = sine / (1 + cosine)  # 1 - sine * half_tangent is the cosine, more exactly
+        upper, lower = (
+            upper - sine * (lower + half_tangent * upper),
+            lower + sine * (upper - half_tangent * lower),
+        )
+        if half > 1:
+            upper, lower = (
+                lax.concatenate([upper[:1], lower[:1], upper[1:-1]], 0),
+                lax.concatenate([lower[1:], upper[-1:]], 0),
+            )
+        return (upper, lower, worst), ()
+
+    def sweep(carry: Any) -> Any:
+        upper, lower, worst, count = carry
+        first = upper, lower, lax.full_like(worst, 0)
+        return *scan(turn, first, length=2 * half - 1)[0], count + 1
+
+    def goes_on(carry: Any) -> Any:
+        *_, worst, count = carry
+        return (worst > bound) & (count < MAX_SWEEPS)
+
+    first = x[:half], x[half:], lax.full_like(bound, math.inf), np.int32(0)
+    upper, lower, *_ = while_loop(goes_on, sweep, first)
+    return lax.concatenate([upper, lower], 0)[:n]
+
+
+def _scale(a: Any) -> tuple[Any, Any]:
+    """The largest size of an element, 1 for zeros: without it, squares are in the range of floats. And
+    whether the matrix has NaN or infinity."""
+    largest = lax.reduce_max(lax.abs(a), (0, 1))
+    return _where(largest > 0, largest, 1.0), ~(largest < math.inf)
+
+
+def _qr(a: Any, full_matrices: bool) -> list[Any]:
+    return qr_p.bind(a, pivoting=False, full_matrices=full_matrices, use_magma=None)
+
+
+def _order(keys: Any) -> Any:
+    return lax.sort_key_val(keys, lax.iota(np.int32, len(keys)))[1]
+
+
+def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
+    """Eigenvectors and eigenvalues. With a multiple of the unit matrix added, all eigenvalues are positive
+    and of one size; rotated until its rows are orthogonal, the matrix then has eigenvectors as rows."""
+    n = a.shape[-1]
+    rows, columns = _numbers(n, -2), _numbers(n)
+    a = _where(rows >= columns if lower else rows <= columns, a, matrices.matrix_transpose(a))
+    scale, is_nan = _scale(a)
+    a = a / scale
+    shift = 2 * lax.sqrt(lax.reduce_sum(a * a, (0, 1)))
+    shift = _where(shift > 0, shift, 1.0)
+    rotated = _orthogonal_rows(_where(rows == columns, a + shift, a), n)
+    rotated = rotated / lax.sqrt(_sum(rotated * rotated, -1))
+    w = lax.reduce_sum(rotated * matrices.matmul(rotated, a), (1,))
+    order = _order(w)
+    v = matrices.matrix_transpose(rotated[order])
+    return [_where(is_nan, math.nan, x) for x in (v, w[order] * scale)]
+
+
+def svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]:
+    """Singular values; with `compute_uv` U and V^H too. V makes the columns of A V orthogonal. Those of
+    them that are not zero are U's; a QR decomposition adds the others."""
+    m, n = a.shape
+    if m < n:
+        a = matrices.matrix_transpose(a)
+        s, *both = svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+        return [s, *map(matrices.matrix_transpose, reversed(both))]
+    scale, is_nan = _scale(a)
+    a = a / scale
+    x = _qr(a, False)[1] if m > 2 * n else a
+    x = matrices.matrix_transpose(x)
+    columns = x.shape[-1]
+    if compute_uv:
+        x = lax.concatenate([x, matrices.eye(x, n)], 1)
+    x = _orthogonal_rows(x, columns)
+    s = lax.sqrt(lax.reduce_sum(lax.square(x[:, :columns]), (1,)))
+    order = _order(-s)
+    outs = [s[order] * scale]
+    if compute_uv:
+        vh = x[order, columns:]
+        u, r = _qr(matrices.matmul(a, matrices.matrix_transpose(vh)), full_matrices)
+        signs = _where(diagonal(r[:n]) < 0, -1.0, lax.full_like(s, 1))
+        signs = lax.pad(signs, np.ones((), a.dtype), ((0, u.shape[-1] - n, 0),))
+        outs += [u * lax.expand_dims(signs, (0,)), vh]
+    return [_where(is_nan, math.nan, x) for x in outs]
+
+
 # ---- the rules ----
 
 
@@ -282,21 +404,22 @@ def _as_kernel(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
 
     The matrices of a batch are in the lanes of vectors, if they are so small that these are full; otherwise
     they are decomposed one by one."""
-    avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
-    is_real = avals[0].dtype.char in "fd" and all(aval.size for aval in avals)
-    if eqn.params.get("pivoting") or not is_real or not _is_small(eqn):
+    if eqn.params.get("pivoting") or not _has_small_matrices(eqn):
         return None
-    *batch, _, _ = avals[0].shape
+    *batch, m, n = eqn.invars[0].aval.shape
     fun = functools.partial(fun, **eqn.params)
-    if batch and max(avals[0].shape[-2:]) > MAX_SIZE_IN_LANES:
+    if batch and max(m, n) > MAX_SIZE_IN_LANES:
         return functools.partial(_one_by_one, fun, len(batch))
     plain = [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars]  # as `expand` gives them
     body = trace_to_jaxpr(fun, plain)
     return lambda *operands: cond_p.bind(np.int32(0), *operands, branches=(body,))
 
 
-def _is_small(eqn: JaxprEqn) -> bool:
-    """Whether a kernel takes less time for a matrix than LAPACK and the way to it."""
+def _has_small_matrices(eqn: JaxprEqn) -> bool:
+    """Whether its matrices are real, and a kernel takes less time for one than LAPACK and the way to it."""
+    avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
+    if avals[0].dtype.char not in "fd" or not all(aval.size for aval in avals):
+        return False
     if eqn.primitive is not triangular_solve_p:
         axes = eqn.invars[0].aval.ndim  # pivots have fewer
         stacks = [v.aval for v in (*eqn.invars, *eqn.outvars) if v.aval.ndim == axes]
@@ -318,6 +441,19 @@ def _one_by_one(fun: Callable[..., list[Any]], axes: int, *stacks: Any) -> list[
     return [lax.reshape(out, (*batch, *out.shape[1:])) for out in outs]
 
 
+def _by_rotations(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
+    """The same for a function of one matrix, which has a loop of unknown length, so not in one kernel."""
+    *batch, m, n = eqn.invars[0].aval.shape
+    if not _has_small_matrices(eqn) or min(m, n) > MAX_ROTATED:
+        return None
+    fun = functools.partial(fun, **eqn.params)
+    for _ in batch:
+        fun = vmap(fun)
+    return fun
+
+
+expansions[eigh_p] = functools.partial(_by_rotations, eigh)
+expansions[svd_p] = functools.partial(_by_rotations, svd)
 for _primitive, _fun in (
     (lu_p, lu),
     (cholesky_p, cholesky),

@@ -45,6 +45,7 @@ SHORT_ROW = 8  # elements: of longer rows, neighbours are too far apart to be la
 ACCUMULATORS = 8  # of a sum that is not in vectors
 MAX_REPEATED = 150  # statements of a kernel in which a loop of two iterations is cut into both
 INSIDE = "inside of the borders nothing is tested"
+LAST = "only the last vector needs a mask"
 
 
 class Chooser(ScheduleBuilder):
@@ -96,12 +97,14 @@ class Chooser(ScheduleBuilder):
         self, axis: str, overlap: bool = True, of_rows: bool = False
     ) -> Vectorize | None:
         """Vectors along the axis if possible: of neighbours in memory, or strided ones if all are whole. The
-        last one may `overlap` if there are enough elements, or else smaller vectors may fill a short row;
+        last one may `overlap` if there are enough elements, or else smaller vectors may hold a short row;
         `of_rows`, which are shorter than a vector, the lanes are neighbouring rows, and gather what data or
         divisions scatter."""
         size, strides, width = self.size(axis), self._strides(axis, of_rows), self.width
         if size < width and not overlap:
-            width = next((part for part in (width // 2, width // 4) if size % part == 0), width)
+            parts = width // 2, width // 4
+            whole = (part for part in parts if size % part == 0)
+            width = next(whole, min((part for part in parts if part > size), default=width))
         gather = not strides <= {0, 1} and (overlap or size % width == 0) or of_rows
         if width == 1 or (overlap and size < width) or (of_rows and strides <= {0}):
             return None

@@ -259,17 +259,17 @@ class Update(InOrder):
     earlier one. `sizes`: a window's size along each axis of the operand. Along the axes `whole`, a window
     covers all of the operand; along the axes `batch`, each place has its own windows.
 
-    windows(ctx, number, coords, *operands, **params) gives where the window of that number begins along
-    each axis (0 along batch axes, for which `coords` has a coordinate), inside of the operand, and the
-    conditions under which it is changed. update(ctx, number, within, *operands, **params) is the element
-    of its update at `within`."""
+    windows(ctx, number, coords, *operands, **params) gives functions that compute where the window of that
+    number begins along each axis (0 along batch axes, for which `coords` has a coordinate), inside of the
+    operand, and the conditions under which it is changed. update(ctx, number, within, *operands, **params)
+    is the element of its update at `within`."""
 
     op: str
     counts: tuple[int, ...]
     sizes: tuple[int, ...]
     whole: frozenset[int]
     batch: frozenset[int]
-    windows: Callable[..., tuple[list[Index], list[Number]]]
+    windows: Callable[..., tuple[list[Callable[[], Index]], list[Number]]]
     update: Callable[..., Number]
 
     @property

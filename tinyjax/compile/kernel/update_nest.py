@@ -78,14 +78,18 @@ class UpdateWriter:
         operands = [Operand(b, v) for v in eqn.invars]
         ctx = LoweringRuleContext(b, eqn, out, Position(self.shape, flat=index(0)))
         starts, conditions = self.update.windows(ctx, number, outer, *operands, **eqn.params)
-        with b.block() as body, b.loops_along(out, self.inner, self.update.sizes) as within:
-            inside = self._position(outer, within.coords).coords
-            new = self.update.update(ctx, number, inside, *operands, **eqn.params)
-            moved = [starts[axis] + coord for axis, coord in zip(self.inner, within.coords)]
-            at = self._position(outer, moved).flat
-            if self.update.op:
-                new = b.op(self.update.op, Number(b, b.read(self.place, at)), new)
-            b.write(self.place, at, new.value)
+        with (
+            b.block() as body
+        ):  # where C's compiler knows that starts are inside, and clamps nothing
+            first = [starts[axis]() for axis in self.inner]
+            with b.loops_along(out, self.inner, self.update.sizes) as within:
+                inside = self._position(outer, within.coords).coords
+                new = self.update.update(ctx, number, inside, *operands, **eqn.params)
+                moved = [start + coord for start, coord in zip(first, within.coords)]
+                at = self._position(outer, moved).flat
+                if self.update.op:
+                    new = b.op(self.update.op, Number(b, b.read(self.place, at)), new)
+                b.write(self.place, at, new.value)
         if conditions:
             body = [ir.If(functools.reduce(operator.and_, conditions).value, body)]
         b.body += body

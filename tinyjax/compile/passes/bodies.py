@@ -1,8 +1,8 @@
 """The bodies of loops and branches: made simpler by the same passes, and without constants of their own.
 
 A table that the body of a loop reads is a constant of the program and an operand of the loop, as kernels have
-no constants but numbers. A small array of numbers that the program makes before a loop is made in its body
-instead: a kernel that knows an index needs no test of it.
+no constants but numbers. A small array of numbers that the program makes before a loop, or any that repeats
+one number, is made in its body instead: a kernel that knows an index needs no test of it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ def _made_of_numbers(v: Atom, producer: Producer) -> list[JaxprEqn] | None:
     if isinstance(v, Literal):
         return []
     eqn = producer.get(v)
-    if eqn is None or eqn.primitive.name not in REPEATED or v.aval.size > MAX_FOLDED:
+    if eqn is None or eqn.primitive.name not in REPEATED:
+        return None
+    if v.aval.size > MAX_FOLDED and not isinstance(eqn.invars[0], Literal):
         return None
     parts = [_made_of_numbers(operand, producer) for operand in eqn.invars]
     return None if None in parts else [*itertools.chain.from_iterable(parts), eqn]  # type: ignore

@@ -1,7 +1,7 @@
 """Constant folding: values made from constants are computed once, now, instead of at each call.
 
 Equations of few constants are computed as eager evaluation does. A number becomes a Literal in its readers,
-an array a constant of the jaxpr.
+an array a constant of the jaxpr. Arrays that repeat a number are computed as one number, of any size.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.passes.patterns import Producer, walk
+from tinyjax.compile.kernel.rules import Elementwise, lowering_of
+from tinyjax.compile.passes.patterns import Producer, constant, full, walk
 from tinyjax.compile.record import event
+from tinyjax.compile.target import CPU
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import to_numpy
 from tinyjax.core.bind import impl_rules
@@ -27,7 +29,10 @@ def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Each equation that `folded` can compute becomes its result."""
     consts = dict(zip(closed.jaxpr.constvars, closed.consts))
 
-    def change(eqn: JaxprEqn, producer: Producer) -> list[Literal] | None:
+    def change(eqn: JaxprEqn, producer: Producer) -> list[Any] | None:
+        if (number := _repeated(eqn, producer)) is not None:
+            event(eqn, ("repeats", number), "each element of its operands is the same number", eqn)
+            return [full(eqn, number)]
         result = folded(eqn, consts)
         if result is None:
             return None
@@ -44,6 +49,19 @@ def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
         return closed
     jaxpr = after.jaxpr.replace(constvars=list(consts))
     return closed.replace(jaxpr, list(consts.values()))
+
+
+def _repeated(eqn: JaxprEqn, producer: Producer) -> np.generic | None:
+    """The number in each element of an elementwise equation's result, if its operands repeat numbers."""
+    numbers = [constant(v, producer) for v in eqn.invars]
+    if not numbers or None in numbers or all(v.aval.shape == () for v in eqn.invars):
+        return None
+    if not isinstance(lowering_of(eqn, CPU), Elementwise):
+        return None
+    atoms = [Literal(n, v.aval.update(shape=())) for n, v in zip(numbers, eqn.invars)]
+    outvars = [Var(v.aval.update(shape=())) for v in eqn.outvars]
+    result = folded(eqn.replace(invars=atoms, outvars=outvars), {})
+    return None if result is None else result[()]
 
 
 def folded(eqn: JaxprEqn, consts: Mapping[Var, Any]) -> np.ndarray | None:

@@ -19,7 +19,8 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
-from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Store
+from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Statement, Store
+from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.dependences import why_dependent
 from tinyjax.compile.schedules.directive import (
@@ -43,6 +44,7 @@ from tinyjax.compile.target import Target
 
 SHORT_ROW = 8  # elements: of longer rows, neighbours are too far apart to be lanes
 ACCUMULATORS = 8  # of a sum that is not in vectors
+GATHERED = 6  # operations for each element that a lane loads by itself: vectors must save time
 MAX_REPEATED = 150  # statements of a kernel in which a loop of two iterations is cut into both
 INSIDE = "inside of the borders nothing is tested"
 LAST = "only the last vector needs a mask"
@@ -112,7 +114,17 @@ class Chooser(ScheduleBuilder):
         why = "a row is shorter than a vector" if of_rows else why
         overlap = overlap and size % width > 0
         vectors = Vectorize(axis, width, gather=gather, overlap=overlap, why=why)
+        vectors = self._or_gathered(vectors)
         return vectors if self.is_possible(vectors) else None
+
+    def _or_gathered(self, vectors: Vectorize) -> Vectorize:
+        """The vectors. Where data scatters elements, lanes load them one by one, if they compute enough."""
+        inside = every_statement(self._loops_over(vectors.axis))
+        made = {s.target.name for s in inside if isinstance(s, Let | Load)}
+        count = sum(isinstance(s, Load) and not s.index.names.isdisjoint(made) for s in inside)
+        if not count or sum(map(work_of, inside)) < GATHERED * count or self.is_possible(vectors):
+            return vectors
+        return replace(vectors, gather=True, why="lanes compute more than they gather")
 
     def vectors_of_sums(self, axis: str, multiple: int) -> tuple[list[Partition], Vectorize | None]:
         """Vectors along a loop of sums, and how to cut it before: at borders, and into whole vectors."""
@@ -161,7 +173,7 @@ class Chooser(ScheduleBuilder):
             is_again = is_part and any(changed_again(loop) for loop in loops)
             shortest = min((loop.stop - loop.start).lo for loop in loops)  # of borders, maybe 1
             if shortest >= width and not is_again:
-                self.apply_if_possible(vectors)
+                self.apply_if_possible(self._or_gathered(vectors))
 
     def vectorize_sums(self) -> None:
         """Vectorizes the innermost loops of sums along their terms; else uses several accumulators."""
@@ -238,3 +250,8 @@ def power_of_two(count: int) -> int:
 def _is_sum(loop: For) -> bool:
     sizes = {array.size for array in accumulators_in(loop.body)}
     return sizes == {1} and not loops_of(loop.body)
+
+
+def work_of(s: Statement) -> int:
+    """The cost in simple operations; rearranging lanes is free."""
+    return scalar_ops[s.op].cost if isinstance(s, Let) and s.op in scalar_ops else 0

@@ -16,11 +16,17 @@ from dataclasses import replace
 
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.reduction_groups import Form
-from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let, Statement
+from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
-from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.chooser import INSIDE, LAST, SHORT_ROW, Chooser, power_of_two
+from tinyjax.compile.schedules.chooser import (
+    INSIDE,
+    LAST,
+    SHORT_ROW,
+    Chooser,
+    power_of_two,
+    work_of,
+)
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
@@ -89,7 +95,7 @@ class ReductionChooser(Chooser):
     def unrolled(self, axis: str) -> int:
         """How many elements to take at once: with little work each, one sum must not wait for another."""
         statements = list(every_statement(loop_over(self.kernel, axis).body))
-        work = sum(map(_work_of, statements))
+        work = sum(map(work_of, statements))
         sums = sum(isinstance(s, Combine) for s in statements)
         return UNROLLED if work <= CHEAP_WORK * sums else 1
 
@@ -154,7 +160,7 @@ class ReductionChooser(Chooser):
         then computes these in vectors. Returns the axis over groups of rows, or an empty text."""
         body = loop_over(self.kernel, row).body
         after = body[body.index(loop_over(self.kernel, sweep)) + 1 :]
-        work = sum(map(_work_of, after))
+        work = sum(map(work_of, after))
         if work <= CHEAP_WORK or not self.size(row) >= self.width > 1:
             return ""
         why = f"{work} operations follow each row's sums"
@@ -316,8 +322,3 @@ class ReductionChooser(Chooser):
         *rows, columns = map(self.size, axes)
         is_long = bool(rows) and math.prod(rows) >= PIECES and columns >= self.width
         return self.vectors_of_sums(axes[-1], self.width) if is_long else ([], None)
-
-
-def _work_of(s: Statement) -> int:
-    """The cost in simple operations; rearranging lanes is free."""
-    return scalar_ops[s.op].cost if isinstance(s, Let) and s.op in scalar_ops else 0

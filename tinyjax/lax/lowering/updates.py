@@ -7,8 +7,8 @@ inside, so that x.at[i].set(y) becomes part of the kernel that reads it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tinyjax import lax
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def _lowering(update: rules.Update) -> rules.Lowering:
     if not update.is_one_window:
         return update
-    return rules.WindowUpdate(emit=functools.partial(_element, update), in_place=update)
+    return rules.WindowUpdate(emit=partial(_element, update), in_place=update)
 
 
 def _element(update: rules.Update, ctx: Any, x: Any, *operands: Any, **params: Any) -> Number:
@@ -38,7 +38,7 @@ def _element(update: rules.Update, ctx: Any, x: Any, *operands: Any, **params: A
     within = []
     for axis, (coord, start, window) in enumerate(zip(coords, starts, update.sizes)):
         if axis not in update.whole | update.batch:
-            coord = coord - start
+            coord = coord - start()
             conditions += is_inside(ctx, coord, window - 1)
             coord = clip(coord, window)
         within.append(coord)
@@ -67,16 +67,17 @@ def _dynamic_update_slice(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     whole = frozenset(axis for axis, size in enumerate(x.shape) if size == update.shape[axis])
     window = rules.Update("", (), update.shape, whole, frozenset(), _slice_window, _slice_update)
     if x.dtype.kind == "c":  # two floats in a kernel: windows of them are not written in place
-        return rules.IndexMap(functools.partial(_element, window))
+        return rules.IndexMap(partial(_element, window))
     return _lowering(window)
 
 
 def _slice_window(
     ctx: Any, number: Any, coords: Any, x: Any, update: Any, *starts: Any
-) -> tuple[list[Index], list[Number]]:
+) -> tuple[list[Callable[[], Index]], list[Number]]:
     """The window is moved to be inside."""
     sizes = zip(starts, x.aval.shape, update.aval.shape)
-    return [ctx.index(start.at(()), size - window + 1) for start, size, window in sizes], []
+    counts = [size - window + 1 for _, size, window in sizes]
+    return [partial(ctx.index, start.at(()), count) for start, count in zip(starts, counts)], []
 
 
 def _slice_update(
@@ -124,13 +125,13 @@ def _batch_coords(
 def _scatter_window(
     ctx: Any, number: Any, coords: Any, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any,
     mode: Any, **_: Any,
-) -> tuple[list[Index], list[Number]]:  # fmt: skip
+) -> tuple[list[Callable[[], Index]], list[Number]]:  # fmt: skip
     """The window at the index vector. One that is not all inside is left out, or moved inside in mode
     'clip'."""
     numbers, shape = dimension_numbers, x.aval.shape
     sizes = window_sizes(shape, updates.aval.shape, numbers)
     batch = _batch_coords(numbers, indices.aval.ndim - 1, number, coords)
-    starts, conditions = [index(0)] * len(shape), list[Any]()
+    starts, conditions = [partial(index, 0)] * len(shape), list[Any]()
     for at, axis in enumerate(numbers.scatter_dims_to_operand_dims):
         last = shape[axis] - sizes[axis]
         if mode is lax.GatherScatterMode.CLIP and not last:
@@ -140,7 +141,7 @@ def _scatter_window(
             if start.dtype.itemsize < 8:
                 start = start.astype(index_dtype(shape))
             conditions += is_inside(ctx, start, last)
-        starts[axis] = ctx.index(start, last + 1)
+        starts[axis] = partial(ctx.index, start, last + 1)
     return starts, conditions
 
 

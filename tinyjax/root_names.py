@@ -84,6 +84,7 @@ from tinyjax.lax.lowering import convolution as _convolution_rules  # noqa: F401
 from tinyjax.lax.lowering import elementwise as _lax_rules  # noqa: F401  (fills lowering_rules)
 from tinyjax.lax.lowering import fourier as _fourier_rules  # noqa: F401
 from tinyjax.lax.lowering import products as _product_rules  # noqa: F401
+from tinyjax.lax.lowering import scan_products as _scan_rules  # noqa: F401
 from tinyjax.lax.lowering import sorting as _sorting_rules  # noqa: F401
 from tinyjax.lax.lowering import updates as _update_rules  # noqa: F401
 from tinyjax.lax.lowering import windows as _window_rules  # noqa: F401

@@ -119,7 +119,7 @@ class Chooser(ScheduleBuilder):
 
     def _or_gathered(self, vectors: Vectorize) -> Vectorize:
         """The vectors. Where data scatters elements, lanes load them one by one, if they compute enough."""
-        inside = every_statement(self._loops_over(vectors.axis))
+        inside = every_statement(loops_over(self.kernel, vectors.axis))
         made = {s.target.name for s in inside if isinstance(s, Let | Load)}
         count = sum(isinstance(s, Load) and not s.index.names.isdisjoint(made) for s in inside)
         if not count or sum(map(work_of, inside)) < GATHERED * count or self.is_possible(vectors):

@@ -3,9 +3,9 @@
 They choose which loops are fused, which one is vectorized, and how work-items share the work.
 
 On a CPU, loops are collapsed as long as no index is then found by division; the innermost one is split into
-vectors where neighbours are contiguous in memory, the last of which is a part of one; and the outermost one is shared out among work-items, which
-should have long runs. A large array that is read along another axis is read in tiles. On a GPU, all loops are
-fused, and a work-item computes every n-th element.
+vectors where neighbours are contiguous in memory, the last of which is a part of one; and the outermost one
+is shared out among work-items, which should have long runs. A large array that is read along another axis is
+read in tiles. On a GPU, all loops are fused, and a work-item computes every n-th element.
 
 An update's windows may overlap, so one work-item changes them one after the other. Along an axis that each
 window covers whole, different elements are independent: neighbours along the last such axis are a vector, and

@@ -1,7 +1,6 @@
 """Programs: kernels as OpenCL C, after the functions that they call.
 
-A program has just the functions that it needs: a kernel's text shows which it calls, and each function which
-others.
+A program has just the functions that it needs: those that its kernels call, and those that these call.
 """
 
 from __future__ import annotations

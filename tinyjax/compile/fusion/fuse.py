@@ -14,8 +14,7 @@ So fusion only chooses where to stop: at the values that are *stored* in memory.
 - it is made in order (see InOrder in rules.py), or read in order and costly;
 - its reader would read more arrays than a kernel may have parameters.
 
-All other values are recomputed where they are read, in registers. Loops and branches are groups of their own
-(see loop_kernels.py).
+All other values are recomputed in registers where they are read. Loops and branches are separate groups.
 """
 
 from __future__ import annotations

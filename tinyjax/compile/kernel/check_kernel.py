@@ -68,16 +68,18 @@ def _check_statement(statement: ir.Statement, scope: dict[str, Any], same: Same)
             _define(scope, target.name, target)
         case ir.Load(target, memory, at, end):
             _check_access(memory, at, ir.reach(statement), end, scope)
-            _require(target.dtype == memory.dtype, f"{target} has not {memory.name}'s dtype")
+            if target.dtype != memory.dtype:
+                raise KernelError(f"{target} has not {memory.name}'s dtype")
             _define(scope, target.name, target)
         case ir.Store(memory, at, value, end):
             _check_access(memory, at, ir.reach(statement), end, scope)
-            is_as_wide = getattr(memory, "width", 1) in (1, ir.width_of(statement))
-            _require(is_as_wide, f"{value} has not the width of {memory.name}'s elements")
+            if getattr(memory, "width", 1) not in (1, ir.width_of(statement)):
+                raise KernelError(f"{value} has not the width of {memory.name}'s elements")
             _check_atom(value, scope)
-            _require(value.dtype == memory.dtype, f"{value} has not {memory.name}'s dtype")
-            is_input = getattr(memory, "role", "out") == "in"
-            _require(not is_input, f"{memory.name} is an input and cannot be stored to")
+            if value.dtype != memory.dtype:
+                raise KernelError(f"{value} has not {memory.name}'s dtype")
+            if getattr(memory, "role", "out") == "in":
+                raise KernelError(f"{memory.name} is an input and cannot be stored to")
         case ir.Allocate(array, _):
             _define(scope, array.name, array)
         case ir.Combine(memory, at, _, value):
@@ -158,7 +160,8 @@ def _check_atom(atom: ir.Argument, scope: dict[str, Any]) -> None:
 
 
 def _define(scope: dict[str, Any], name: str, thing: Any) -> None:
-    _require(name not in scope, f"{name} is defined twice")
+    if name in scope:
+        raise KernelError(f"{name} is defined twice")
     scope[name] = thing
 
 

@@ -5,8 +5,7 @@ begins as the identity (0 for a sum), a loop combines into it, and then its valu
 everything; the schedules make it fast.
 
 A softmax needs each exp(x - max) twice: the loop that adds them up also keeps them in a private array, where
-the loop that divides reads them. That pays if a value costs more than memory does, and as long as the row
-stays in the cache.
+the loop that divides reads them. That pays if a value costs more than memory, and a row stays in the cache.
 
     for i1 in 0 .. 5:                          # each row
       acc1:f32 = variable of -inf

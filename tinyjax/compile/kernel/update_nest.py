@@ -2,8 +2,7 @@
 
 Elements along the axes that each window covers whole never meet: loops over these are around all others, so
 that a schedule may share them out, or make vectors of them. Within a loop's body, one work-item does it all,
-and goes through each window in the order of memory. An update of the loop's carry may be in place: then
-nothing is copied.
+and goes through each window in the order of memory. An update of the loop's carry may be in place.
 
     for i1 in 0 .. 64:                       # columns: each window is a row
       for i2 in 0 .. 5000:

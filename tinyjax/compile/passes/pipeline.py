@@ -1,8 +1,7 @@
 """The passes in order: from the traced jaxpr to the jaxpr that kernels are made from.
 
 To see what a pass does, run it on a jaxpr and print the result, or leave it out. Each result is an ordinary
-jaxpr, which can be printed, drawn and run, and computes the same bits as the one before. Equations keep their
-line of Python.
+jaxpr, which can be printed, drawn and run, and computes the same bits. Equations keep their line of Python.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Sums with updates: what is added to zeros and then to an array is added to the array.
 
 The gradient of an array that a program indexes several times is a sum of such updates, one for each place.
-Each update is then rounded beside the array's element, as XLA does it too; not of 16 bits, which would lose
-small ones.
+Each update is then rounded beside the array's element, as in XLA; 16 bits would lose small ones, and stay.
 """
 
 from __future__ import annotations

@@ -194,9 +194,9 @@ def with_loop(kernel: ir.Kernel, axis: str, change: Callable[[Any], ir.Body]) ->
 
 def accumulators_in(body: ir.Body) -> dict[ir.PrivateArray, ir.Combine]:
     """The accumulators made before the loop, each with the last statement that combines into it."""
-    made = allocated(body)
-    combines = [s for s in every_statement(body) if isinstance(s, ir.Combine)]
-    return {s.memory: s for s in combines if s.memory not in made}
+    inside = every_statement(body)
+    made = {s.array for s in inside if isinstance(s, ir.Allocate)}
+    return {s.memory: s for s in inside if isinstance(s, ir.Combine) and s.memory not in made}
 
 
 def carried(loop: ir.For) -> str:

@@ -2,8 +2,7 @@
 
 Work-item 3 runs the iterations of the fourth run. On a CPU runs are long and items few. On a GPU runs are
 *cyclic*: of n items, item 3 has iterations 3, 3 + n, 3 + 2 n, ..., so that neighbours load neighbours (CUDA
-calls it a grid-stride loop). Applied again, to a loop inside of one that is shared out, it lets several items
-share one run.
+calls it a grid-stride loop). Applied again, to an inner loop, it lets several items share a run.
 
     for i1 in 0 .. 100:              for i1 in item * 25 .. min(item * 25 + 25, 100):
       ...                              ...

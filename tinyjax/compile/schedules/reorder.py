@@ -16,8 +16,7 @@ and variables become arrays: here, one accumulator for each column.
 
 Two loops that are split and reordered so that they go through small rectangles are tiled (`tile`). That is
 how an array is transposed fast: along the rows of the result, the elements of the operand are far apart. Each
-load fetches a cache line whose other elements the next rows need: in a tile, all lines are still in the
-cache.
+load fetches a cache line whose other elements the next rows need: a tile's lines stay in the cache.
 
     for i1 in 0 .. 300:              for i1_outer in 0 .. 10:
       for i2 in 0 .. 300:              for i2_outer in 0 .. 10:

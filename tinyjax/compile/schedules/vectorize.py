@@ -16,8 +16,7 @@ the end leave theirs unchanged. Terms from outside the loop, such as those at bo
 After the loop the lanes are combined in pairs, half with half.
 
 A while whose condition varies goes on as long as it holds in any lane. The other lanes leave their carry
-unchanged. The iteration comes before the test, because the last one changes nothing: so the carry stays in
-registers.
+unchanged. The iteration comes before the test, as the last one changes nothing: the carry stays in registers.
 
     while:                                      while:
       c:f32 = carry                               c:f32 x16 = carry

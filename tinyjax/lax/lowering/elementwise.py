@@ -36,7 +36,6 @@ from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.exponential import LOG2_E, log2_p
 from tinyjax.lax.host_functions import kernel_function_rule
 from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
-from tinyjax.lax.special import erf_inv_float64
 from tinyjax.transform.jvp import add_any_p
 
 if TYPE_CHECKING:
@@ -174,26 +173,7 @@ def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
     return rule
 
 
-erf_inv_float32 = kernel_function_rule(lax.erf_inv_p, 3 * FUNCTION)
-
-
-def _erf_inv(eqn: JaxprEqn, target: Target) -> Lowering:
-    if eqn.outvars[0].aval.dtype == np.float64:
-        return Elementwise(_erf_inv_float64, 6 * FUNCTION)
-    return erf_inv_float32(eqn, target)
-
-
-def _erf_inv_float64(ctx: Any, y: Number) -> Number:
-    log, sqrt, exp, erf, erfc, select = (
-        functools.partial(ctx.op, op) for op in ("log", "sqrt", "exp", "erf", "erfc", "select")
-    )
-    size = abs(y)
-    inside = select(size < 1, y, ctx.constant(0, y.dtype))
-    at_ends = select(size == 1, y * np.inf, ctx.constant(np.nan, y.dtype))
-    return select(size < 1, erf_inv_float64(inside, log, sqrt, exp, erf, erfc, select), at_ends)
-
-
-lowering_rules[lax.erf_inv_p] = _erf_inv
+lowering_rules[lax.erf_inv_p] = kernel_function_rule(lax.erf_inv_p, 3 * FUNCTION)
 lowering_rules[lax.lgamma_p] = kernel_function_rule(lax.lgamma_p)
 lowering_rules[lax.digamma_p] = kernel_function_rule(lax.digamma_p)
 lowering_rules[lax.polygamma_p] = kernel_function_rule(lax.polygamma_p, 10 * FUNCTION)

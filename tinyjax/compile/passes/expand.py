@@ -25,7 +25,7 @@ from tinyjax.core.tracing import trace_to_jaxpr
 Expansion = Callable[[JaxprEqn], Callable[..., list[Any]] | None]
 expansions: dict[Primitive, Expansion] = {}
 late_expansions: dict[Primitive, Expansion] = {}  # of equations that other passes simplify before
-_CALL = Primitive("closed_call", multiple_results=True)
+CALL = Primitive("closed_call", multiple_results=True)
 
 
 def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -48,7 +48,7 @@ def _with_expansions(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) 
     changed = walk(closed, lambda eqn, producer: _expanded(eqn, rules))
     if changed is closed:
         return closed
-    return inline_calls(changed, lambda eqn: eqn.primitive is not _CALL)
+    return inline_calls(changed, lambda eqn: eqn.primitive is not CALL)
 
 
 def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[JaxprEqn] | None:
@@ -61,4 +61,4 @@ def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[Jaxpr
         context.source_info = eqn.source_info
         # only shape and dtype: the rest of the types doesn't matter to a program for one device
         called = trace_to_jaxpr(fun, [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars])
-    return [eqn.replace(primitive=_CALL, params={"call_jaxpr": _with_expansions(called, rules)})]
+    return [eqn.replace(primitive=CALL, params={"call_jaxpr": _with_expansions(called, rules)})]

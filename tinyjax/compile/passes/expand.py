@@ -35,7 +35,7 @@ class Expansions(dict[Primitive, Expansion]):
 
 
 expansions, late_expansions = Expansions(), Expansions()  # late: after other passes simplify
-_CALL = Primitive("closed_call", multiple_results=True)
+CALL = Primitive("closed_call", multiple_results=True)
 
 
 def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -58,7 +58,7 @@ def _with_expansions(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) 
     changed = walk(closed, lambda eqn, producer: _expanded(eqn, rules))
     if changed is closed:
         return closed
-    return inline_calls(changed, lambda eqn: eqn.primitive is not _CALL)
+    return inline_calls(changed, lambda eqn: eqn.primitive is not CALL)
 
 
 def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[JaxprEqn] | None:
@@ -71,4 +71,4 @@ def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[Jaxpr
         context.source_info = eqn.source_info
         # only shape and dtype: the rest of the types doesn't matter to a program for one device
         called = trace_to_jaxpr(fun, [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars])
-    return [eqn.replace(primitive=_CALL, params={"call_jaxpr": _with_expansions(called, rules)})]
+    return [eqn.replace(primitive=CALL, params={"call_jaxpr": _with_expansions(called, rules)})]

@@ -4,21 +4,26 @@
     y = h @ v                   becomes one product of all h, after the loop
     dw = dw + x.T @ d           becomes one product, after the loop, that sums over the iterations too
 
-A step's product reads all of w for a few rows, and often runs on one core; the product of all steps is a large
-one. What such a product is computed from leaves with it, and so do the equations that read its result.
+A step's product reads all of w for a few rows, and often runs on one core; the product of all steps is a
+large one. What it is computed from leaves the loop with it, or the equations that read its result.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tinyjax import lax
 from tinyjax.compile.fusion.cost_record import bytes_of
-from tinyjax.compile.passes.expand import expansions
+from tinyjax.compile.passes.expand import CALL, expansions
+from tinyjax.compile.passes.inline import inline
 from tinyjax.compile.passes.loops import Loop, is_control_flow, loop_of
+from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.passes.products import multiplications
-from tinyjax.core.inlining import inline_calls
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -32,9 +37,11 @@ from tinyjax.core.jaxpr import (
     without_dead_code,
 )
 from tinyjax.core.lists import split_list
+from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.lax.dot_product import dot_general_p
-from tinyjax.transform.batching import vmap
+from tinyjax.lax.joining import concatenate_p
+from tinyjax.transform.batching import batch_rules, vmap
 
 MIN_MULTIPLICATIONS = 2**12  # of an iteration: smaller products are fast where they are
 MAX_BYTES = 2**26  # that leave the loop before it, or after it, in all iterations
@@ -56,7 +63,9 @@ def _is_product(eqn: JaxprEqn) -> bool:
 
 
 def _can_leave(eqn: JaxprEqn) -> bool:
-    return not (is_control_flow(eqn) or has_effects(eqn) or "callback" in eqn.params)
+    """Whether an equation can be one of all iterations. A callback runs once in each."""
+    is_mapped = eqn.primitive in batch_rules and "callback" not in eqn.params
+    return is_mapped and not (is_control_flow(eqn) or has_effects(eqn))
 
 
 class _Parts:
@@ -67,23 +76,19 @@ class _Parts:
 
     def __init__(self, loop: Loop):
         self.loop = loop
-        body = inline_calls(loop.body)
-        self.constants = body.consts
-        jaxpr = self.jaxpr = body.jaxpr
-        _, consts, self.carry, self.xs = loop.parts(jaxpr.invars)
+        body = inline(loop.body)
+        xs = loop.parts(body.jaxpr.invars)[-1]
+        body = _with_split_products(body, _made_of(body.jaxpr, [*_fixed(loop, body), *xs]))
+        self.constants, jaxpr = body.consts, body.jaxpr
+        self.jaxpr = jaxpr
+        _, _, self.carry, self.xs = loop.parts(jaxpr.invars)
         self.outs, self.ys = split_list(jaxpr.outvars, len(self.carry))
-        kept = [v for v, out in zip(self.carry, self.outs) if out is v]
-        self.fixed = [*jaxpr.constvars, *consts, *kept]
-        self.same, before = {*self.fixed}, {*self.fixed, *self.xs}
-        for eqn in jaxpr.eqns:
-            operands = {v for v in eqn.invars if isinstance(v, Var)}
-            if _can_leave(eqn) and operands <= before:
-                before.update(eqn.outvars)
-                if operands <= self.same:
-                    self.same.update(eqn.outvars)
+        self.fixed = _fixed(loop, body)
+        self.same = _made_of(jaxpr, self.fixed)
+        before = _made_of(jaxpr, [*self.fixed, *self.xs])
         early = [e for e in jaxpr.eqns if self._is_wanted(e) and e.outvars[0] in before]
         self.early = early if self._fit(e.outvars[0] for e in early) else []
-        self.eqns = [eqn for eqn in jaxpr.eqns if eqn not in self.early]
+        self.eqns = _without(jaxpr.eqns, self.early)
         self.rows = [*self.xs, *(eqn.outvars[0] for eqn in self.early)]
         self.sums = dict(self._sums())
         late = self._late()
@@ -101,10 +106,10 @@ class _Parts:
 
     def _sums(self) -> Iterable[tuple[int, list[list[JaxprEqn]]]]:
         producer = {v: eqn for eqn in self.eqns for v in eqn.outvars}
-        reads = [v for eqn in self.eqns for v in eqn.invars] + self.jaxpr.outvars
+        reads = Counter([v for eqn in self.eqns for v in eqn.invars] + self.jaxpr.outvars)
         for number, (v, out) in enumerate(zip(self.carry, self.outs)):
-            terms = _terms(out, producer)
-            if len(terms) == 1 or v not in terms or reads.count(v) > 1:
+            terms = _terms(out, producer, reads)
+            if len(terms) == 1 or v not in terms or reads[v] > 1:
                 continue
             found = [chain for term in terms if (chain := self._product_chain(term, producer))]
             if found and self._fit(v for chain in found for v in chain[0].invars):
@@ -173,7 +178,7 @@ class _Parts:
         known = {*self.same, *self.rows, *late}
         between = list(dict.fromkeys(v for v in read if isinstance(v, Var) and v not in known))
         invars = [*self.jaxpr.constvars, *self.jaxpr.invars, *self.rows[len(xs) :]]
-        iteration = [eqn for eqn in self.eqns if eqn not in self.late]
+        iteration = _without(self.eqns, self.late)
         body = _closed(invars, [*self.outs, *stays, *between], iteration)
         params = loop.eqn.params | {"jaxpr": body, "num_consts": len(consts) + len(self.constants)}
         results = scan_p.bind(*self.constants, *consts, *carry, *rows, **params)
@@ -184,6 +189,8 @@ class _Parts:
         after = self._mapped(self.eqns, seen, outs)(fixed, [stacked[v] for v in seen])
         stacked |= dict(zip(outs, after))
         for number, chains in self.sums.items():
+            if self.outs[number] is self.carry[number]:
+                last[number] = carry[number]
             for product, *shapes in chains:
                 term = _summed(product, shapes, *(stacked[v] for v in product.invars))
                 last[number] = lax.add(last[number], term)
@@ -201,18 +208,72 @@ class _Parts:
         return vmap(lambda fixed, row: function(*fixed, *row), (None, 0))
 
 
+def _fixed(loop: Loop, body: ClosedJaxpr) -> list[Var]:
+    """The variables of the body that are the same in each iteration: constants, and a carry that stays."""
+    _, consts, carry, _ = loop.parts(body.jaxpr.invars)
+    kept = [v for v, out in zip(carry, body.jaxpr.outvars) if out is v]
+    return [*body.jaxpr.constvars, *consts, *kept]
+
+
+def _made_of(jaxpr: Jaxpr, variables: Iterable[Var]) -> set[Var]:
+    """These variables, and the results of equations that read no others."""
+    known = {*variables}
+    for eqn in jaxpr.eqns:
+        if _can_leave(eqn) and known.issuperset(v for v in eqn.invars if isinstance(v, Var)):
+            known.update(eqn.outvars)
+    return known
+
+
+def _without(eqns: Iterable[JaxprEqn], others: Iterable[JaxprEqn]) -> list[JaxprEqn]:
+    left_out = {*others}
+    return [eqn for eqn in eqns if eqn not in left_out]
+
+
+def _with_split_products(body: ClosedJaxpr, before: set[Var]) -> ClosedJaxpr:
+    """A product with rows that are joined from known ones and others, as a sum of products of each."""
+
+    def change(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
+        joined = producer.get(eqn.invars[0]) if _is_product(eqn) else None
+        if joined is None or joined.primitive is not concatenate_p:
+            return None
+        (axes, (axis, *_)), (batch, _) = eqn.params["dimension_numbers"]
+        if axes != (joined.params["dimension"],) or batch or before.issuperset(joined.invars):
+            return None
+        if before.isdisjoint(joined.invars) or eqn.invars[1] not in before:
+            return None
+        sizes = [v.aval.shape[axes[0]] for v in joined.invars]
+        stops = list(itertools.accumulate(sizes))
+
+        def product(matrix: Any, *parts: Any) -> list[Any]:
+            rows = [
+                lax.slice_in_dim(matrix, stop - size, stop, axis=axis)
+                for size, stop in zip(sizes, stops)
+            ]
+            return [functools.reduce(lax.add, map(partial_product, parts, rows))]
+
+        def partial_product(part: Any, rows: Any) -> Any:
+            return dot_general_p.bind(part, rows, **eqn.params)
+
+        operands = [eqn.invars[1], *joined.invars]
+        avals = [ShapedArray(v.aval.shape, v.aval.dtype) for v in operands]
+        params = {"call_jaxpr": trace_to_jaxpr(product, avals)}
+        return [eqn.replace(primitive=CALL, invars=operands, params=params)]
+
+    return inline(walk(body, change))
+
+
 def _closed(invars: Sequence[Var], outs: Sequence[Atom], eqns: Sequence[JaxprEqn]) -> ClosedJaxpr:
     return without_dead_code(ClosedJaxpr(Jaxpr([], list(invars), list(outs), list(eqns)), ()))
 
 
-def _terms(v: Atom, producer: dict[Any, JaxprEqn]) -> list[Atom]:
-    """The terms of a sum, from left to right."""
+def _terms(v: Atom, producer: dict[Any, JaxprEqn], reads: Counter) -> list[Atom]:
+    """The terms of a sum that is read once, from left to right."""
     eqn = producer.get(v)
-    if eqn is None or eqn.primitive.name not in ("add", "add_any"):
+    if eqn is None or eqn.primitive.name not in ("add", "add_any") or reads[v] > 1:
         return [v]
     if any(u.aval.shape != v.aval.shape for u in eqn.invars):
         return [v]
-    return [term for u in eqn.invars for term in _terms(u, producer)]
+    return [term for u in eqn.invars for term in _terms(u, producer, reads)]
 
 
 def _summed(product: JaxprEqn, shapes: Sequence[JaxprEqn], left: Any, right: Any) -> Any:

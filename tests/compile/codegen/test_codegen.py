@@ -124,6 +124,17 @@ def test_a_loop_of_a_large_array_has_a_variable_of_64_bits():
     ]
 
 
+def test_numbers_of_several_rows_beside_a_vector_are_read_from_the_address_of_their_row():
+    x, row = Buffer("x", F32, 64, "in"), index_var("row", 0, 3)
+    loads = [Load(A, x, row * 16 + I1), Load(B, x, (row + 1) * 16 + I1)]
+    vector = Load(Value("v", F32, 4), ITEMS, I1)
+    assert text_of(For(I1, index(0), index(4), [*loads, vector]))[1:3] == [
+        "  const float a = (x + row * 16)[i1];",
+        "  const float b = (x + (row + 1) * 16)[i1];",
+    ]
+    assert text_of(For(I1, index(0), index(4), loads))[1] == "  const float a = x[row * 16 + i1];"
+
+
 def test_a_while_computes_its_condition_in_each_iteration_and_leaves_when_it_is_false():
     head = [Load(B, ITEMS, index(1)), Let(MORE, "lt", (B, A))]
     assert text_of(While(head, MORE, [STORE])) == [

@@ -113,10 +113,21 @@ def test_numpy_tries_a_loop_of_unknown_length():
 
 
 def test_a_loop_that_takes_too_long_begins_anew_when_its_kernel_is_built(monkeypatch):
-    monkeypatch.setattr(background_build, "UNBOUNDED_SECONDS", 1e-3)
+    monkeypatch.setattr(background_build, "TRIAL_SECONDS", 1e-3)
     f = jax.jit(count_to(10**7))  # 10 s in NumPy
     assert f(0) == 10**7
     assert build_of(f, 0).executable is not None
+
+
+def test_numpy_tries_loops_whose_estimate_is_somewhat_too_high():
+    def steps(length):
+        return lambda x: lax.fori_loop(0, length, lambda i, x: x + 1, x)
+
+    def may_answer(f):
+        return background_build.may_answer(simplify(jax.make_jaxpr(f)(0)).jaxpr)
+
+    assert seconds_of(steps(100_000), 0) > background_build.MAX_NUMPY_SECONDS
+    assert may_answer(steps(100_000)) and not may_answer(steps(10_000_000))
 
 
 def called_back(x):

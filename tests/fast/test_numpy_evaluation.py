@@ -1,7 +1,5 @@
 """Programs evaluated on NumPy arrays: the same bits as by `bind`."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -46,7 +44,13 @@ def test_the_results_are_those_of_bind(program):
         np.testing.assert_array_equal(x, np.asarray(getattr(y, "_value", y), aval.dtype))
 
 
-def test_a_loop_of_unknown_length_ends_when_time_is_over():
+def test_a_loop_of_unknown_length_ends_after_the_trial():
     closed = simplify(jax.make_jaxpr(halve_until(-1.0))(1.0))
     with pytest.raises(OutOfTime):
-        Evaluation(time.monotonic()).function(closed)(np.float32(1))
+        Evaluation(trial=1e-3).function(closed)(np.float32(1))
+
+
+def test_a_loop_ends_when_its_first_iterations_show_that_it_takes_too_long():
+    closed = simplify(jax.make_jaxpr(lambda x: lax.fori_loop(0, 10**9, lambda i, x: x + 1, x))(0))
+    with pytest.raises(OutOfTime):
+        Evaluation(seconds=1e-3, trial=1e-3).function(closed)(np.int32(0))

@@ -8,7 +8,7 @@ A driver takes a second to build kernels for a computation that NumPy does in a 
 whole jaxpr eagerly. Results are the same up to rounding: a function of a float32 differs by at most four
 units in the last place, and sums are added in another order, which was 1e-6 of the result for thousands of
 numbers. Programs that take long in NumPy wait for their kernels instead, and so does `lower().compile()`.
-A program with a `while_loop` is evaluated for a tenth of a second, and waits if that was too short.
+Estimates of loops are high, so NumPy tries them: one that is slow in its first tenth of a second waits.
 
 `config.update("tinyjax_background_build", False)` turns it off, and no other shortcut: every call then waits
 for its kernels. Use it when the first call must already have the compiled program's timing or bits.
@@ -20,7 +20,6 @@ import atexit
 import math
 import os
 import threading
-import time
 import weakref
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
@@ -36,6 +35,7 @@ from tinyjax.compile.passes.loops import (
     control_flow,
     has_unknown_length,
     is_control_flow,
+    loop_of,
 )
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.target import CPU
@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 
 # NumPy computes only programs that take less than this, by the estimate below: a build takes longer.
 MAX_NUMPY_SECONDS = 0.5
-UNBOUNDED_SECONDS = 0.1  # it tries for so long where the number of iterations is unknown
+TRIAL_SECONDS = 0.1  # it tries a loop for so long
+LOOP_PART = 0.16  # of a loop's estimate counts: it is up to thirty times too high
 SECONDS_PER_EQUATION = 1e-5
 SECONDS_PER_ELEMENT = 5e-9  # of operands and results
 SECONDS_PER_BYTE = 0.4e-9  # where elements are only moved, or computed by a few operations
@@ -93,18 +94,18 @@ def _eqn_seconds(eqn: JaxprEqn) -> float:
     return SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements + SECONDS_PER_FLOP * cost.flops
 
 
-def is_unbounded(jaxpr: Jaxpr) -> bool:
-    """Whether a program may run for any time."""
-    return any(map(has_unknown_length, jaxpr.eqns))
-
-
 def may_answer(jaxpr: Jaxpr) -> bool:
-    """Whether NumPy is fast enough for a program, or may try: then nothing must happen that is seen twice."""
-    if is_unbounded(jaxpr):
-        used = {eqn.primitive for each in all_jaxprs(jaxpr) for eqn in each.eqns}
-        is_seen = any(primitive.has_effects or primitive.facts.calls_python for primitive in used)
-        return numpy_seconds(jaxpr) < UNBOUNDED_SECONDS and not is_seen
-    return numpy_seconds(jaxpr) < MAX_NUMPY_SECONDS
+    """Whether NumPy is fast enough for a program, or may try."""
+    if may_end_early(jaxpr):
+        parts = [_eqn_seconds(eqn) * (LOOP_PART if loop_of(eqn) else 1) for eqn in jaxpr.eqns]
+        return sum(parts) < MAX_NUMPY_SECONDS
+    return numpy_seconds(jaxpr) < MAX_NUMPY_SECONDS and not any(map(has_unknown_length, jaxpr.eqns))
+
+
+def may_end_early(jaxpr: Jaxpr) -> bool:
+    """Whether an evaluation may end before it has results: nothing happens that is seen twice."""
+    used = {eqn.primitive for each in all_jaxprs(jaxpr) for eqn in each.eqns}
+    return not any(primitive.has_effects or primitive.facts.calls_python for primitive in used)
 
 
 def must_wait() -> bool:
@@ -184,8 +185,9 @@ class BackgroundBuild:
             for number in donated:
                 check_donated(number, args)
         simplified = simplify(self.closed)
-        is_timed = is_unbounded(simplified.jaxpr)
-        evaluation = Evaluation(time.monotonic() + UNBOUNDED_SECONDS if is_timed else math.inf)
+        evaluation = Evaluation()
+        if may_end_early(simplified.jaxpr):
+            evaluation = Evaluation(MAX_NUMPY_SECONDS, TRIAL_SECONDS)
         values = [to_numpy(x, get_aval(x)) for x in args]
         outs = run_quietly(evaluation.function(simplified), *values)
         results = [

@@ -9,6 +9,7 @@ them too: the bits are the same.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -33,11 +34,12 @@ class OutOfTime(Exception):
 
 
 class Evaluation:
-    """Functions of NumPy arrays. Their loops of unknown length raise OutOfTime after `end`, a time of
-    time.monotonic."""
+    """Functions of NumPy arrays. A loop of unknown length raises OutOfTime after `trial` seconds. One of
+    known length raises it after half of that, if it is too slow to end in `seconds`."""
 
-    def __init__(self, end: float = math.inf):
-        self.end = end
+    def __init__(self, seconds: float = math.inf, trial: float = math.inf):
+        self.seconds = seconds
+        self.trial = trial
 
     def function(self, closed: ClosedJaxpr) -> Callable[..., list[np.ndarray]]:
         """The function that a jaxpr is."""
@@ -87,11 +89,15 @@ class Evaluation:
         def run(*operands: np.ndarray) -> Arrays:
             _, consts, carry, xs = loop.parts(operands)
             ys = [np.empty(v.aval.shape, v.aval.dtype) for v in loop.ys]
+            began, done, length = time.monotonic(), itertools.count(), loop.length or 0
 
             def step(carry: list, x: list) -> Any:
+                seconds, part = time.monotonic() - began, next(done) / length
+                if seconds > max(self.trial / 2, part * self.seconds):
+                    raise OutOfTime
                 return split_list(body(*consts, *carry, *map(np.asarray, x)), count)
 
-            return [*run_scan(step, carry, xs, ys, loop.length or 0, loop.reverse), *ys]
+            return [*run_scan(step, carry, xs, ys, length, loop.reverse), *ys]
 
         return run
 
@@ -102,8 +108,9 @@ class Evaluation:
 
         def run(*operands: np.ndarray) -> Arrays:
             condition_consts, consts, carry, _ = loop.parts(operands)
+            began = time.monotonic()
             while (holds := condition(*condition_consts, *carry)[0]).any():
-                if time.monotonic() > self.end:
+                if time.monotonic() - began > self.trial:
                     raise OutOfTime
                 after = body(*consts, *carry)
                 is_all = holds.all()

@@ -22,7 +22,7 @@ def test_elements_are_numbered_as_they_lie_in_memory():
 
 def test_rows_stay_where_flat_indices_would_be_divided():
     lines = schedule(lambda x, y: x * y, (4, 5, 100), (5, 1))
-    assert lines == ["Vectorize('i3', 16)"]
+    assert lines == ["Vectorize('i3', 16)", "Partition('i3_outer')"]
 
 
 def test_neighbouring_axes_are_one_where_that_takes_no_division():

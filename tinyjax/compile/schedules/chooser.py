@@ -44,6 +44,7 @@ SHORT_ROW = 8  # elements: of longer rows, neighbours are too far apart to be la
 ACCUMULATORS = 8  # of a sum that is not in vectors
 MAX_REPEATED = 150  # statements of a kernel in which a loop of two iterations is cut into both
 INSIDE = "inside of the borders nothing is tested"
+LAST = "only the last vector needs a mask"
 
 
 class Chooser(ScheduleBuilder):

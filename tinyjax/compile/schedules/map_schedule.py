@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.chooser import INSIDE, SHORT_ROW, Chooser
+from tinyjax.compile.schedules.chooser import INSIDE, LAST, SHORT_ROW, Chooser
 from tinyjax.compile.schedules.dependences import inner_iterations
 from tinyjax.compile.schedules.directive import axis_of, loop_over, loops_of, perfect_nest
 from tinyjax.compile.schedules.parallelize import split_work
@@ -84,6 +84,8 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
     if vectors is None:
         chooser.share_out(columns, target.grain, most=most)
     elif size > width:
+        if rows and not has_borders and not vectors.gather:
+            chooser.partition(f"{columns}_outer", LAST)
         chooser.share_out(f"{columns}_outer", target.grain // width, most=most)
     for axis in axes:
         if chooser.size(axis) > 1:

@@ -20,7 +20,7 @@ from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let, Statemen
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.chooser import INSIDE, SHORT_ROW, Chooser, power_of_two
+from tinyjax.compile.schedules.chooser import INSIDE, LAST, SHORT_ROW, Chooser, power_of_two
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
@@ -43,7 +43,6 @@ UNROLLED = 4  # an addition takes about four cycles, and another could begin in 
 LONG_ROW = 512  # elements: four longer rows at once would take up to 1.6 times as long
 COLUMNS = 2048  # columns at a time: their sums fill a fourth of a core's first cache
 PIECES = 16  # work-items that share the rows, if there are few columns
-LAST = "only the last vector needs a mask"
 NEED_NOT_WAIT = "additions don't wait for the one before"
 NEIGHBOURS = "a row's elements are neighbours, a column's are not"
 PARTIAL = "each leaves a partial result"

@@ -41,6 +41,11 @@ def test_each_kind_in_kernels(shape: tuple[int, ...], names: list[str]) -> None:
         np.testing.assert_allclose(found[name], expected, atol=1e-6 * np.abs(expected).max())
 
 
+def test_the_highest_frequency_of_real_numbers_has_a_real_part_alone() -> None:
+    spectrum = np.asarray(jax.jit(jnp.fft.rfft)(operand("rfft", (20, 256))))
+    assert not spectrum.imag[:, [0, -1]].any()
+
+
 def test_double_precision() -> None:
     with jax.enable_x64(True):
         x = operand("fft", (20, 100), np.complex128)

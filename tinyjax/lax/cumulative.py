@@ -1,6 +1,7 @@
 """Running sums, products, maxima and minima along an axis.
 
-NumPy computes them; the derivative is that of the parallel program, associative_scan.
+NumPy computes them; the derivative is that of the parallel program, associative_scan, but for cumlogsumexp,
+whose sums give their elements' shares.
 
 Source: G. Blelloch, "Prefix sums and their applications" (1990)
 """
@@ -12,16 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import dtypes, primitives
+from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.declared_functions import public
+from tinyjax.core.primitives import add, mul
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.control_flow.associative_scan import associative_scan
+from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.elementwise import in_float32
-from tinyjax.lax.log_sums import logaddexp
-from tinyjax.transform.batching import batch_rules
+from tinyjax.lax.joining import concatenate
+from tinyjax.lax.log_sums import share
+from tinyjax.lax.shape import rev
+from tinyjax.lax.slicing import index_in_dim, slice_in_dim
+from tinyjax.transform.batching import batch_rules, moveaxis
 from tinyjax.transform.jvp import jvp, jvp_rules
 from tinyjax.transform.transposition import deflinear2
 
@@ -70,10 +76,41 @@ def _multiply(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 cumsum_p = _cumulative("cumsum", _add)
-cumprod_p = _cumulative("cumprod", _multiply, primitives.mul)
+cumprod_p = _cumulative("cumprod", _multiply, mul)
 cummax_p = _cumulative("cummax", np.maximum.accumulate, max_)
 cummin_p = _cumulative("cummin", np.minimum.accumulate, min_)
-cumlogsumexp_p = _cumulative("cumlogsumexp", in_float32(np.logaddexp.accumulate), logaddexp, "f")
+cumlogsumexp_p = _cumulative("cumlogsumexp", in_float32(np.logaddexp.accumulate), kinds="f")
+
+
+def _of_log_sums(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> Any:
+    """The derivative of cumlogsumexp: a sum is that of the one before it and of an element, and its tangent
+    that of theirs by their shares."""
+    (x,), (x_dot,) = primals, tangents
+    out = cumlogsumexp_p.bind(x, axis=axis, reverse=reverse)
+    count = x.shape[axis]
+    if count < 2:
+        return out, x_dot
+
+    def in_order(x: Any) -> Any:
+        return rev(moveaxis(x, axis, 0), (0,)) if reverse else moveaxis(x, axis, 0)
+
+    def after(x: Any) -> Any:
+        return slice_in_dim(x, 1, count)
+
+    def step(before: Any, xs: Any) -> Any:
+        of_sum, of_element = xs
+        tangent = add(mul(of_sum, before), of_element)
+        return tangent, tangent
+
+    x, x_dot, sums = map(in_order, (x, x_dot, out))
+    of_sum = share(slice_in_dim(sums, 0, count - 1), after(sums))
+    of_element = mul(share(after(x), after(sums)), after(x_dot))
+    _, rest = scan(step, index_in_dim(x_dot, 0, keepdims=False), (of_sum, of_element))
+    tangent = concatenate([slice_in_dim(x_dot, 0, 1), rest], 0)
+    return out, moveaxis(rev(tangent, (0,)) if reverse else tangent, 0, axis)
+
+
+jvp_rules[cumlogsumexp_p] = _of_log_sums
 deflinear2(
     cumsum_p, lambda ct, x, *, axis, reverse: [cumsum_p.bind(ct, axis=axis, reverse=not reverse)]
 )

@@ -65,10 +65,12 @@ def _log_add(x1: Any, x2: Any, power: Callable, log_1p: Callable, half_turn: flo
 
 def _weighted_sum(primals: Any, tangents: Any, out: Any, power: Callable) -> Any:
     """The derivative: the sum of each term's share times its tangent."""
-    terms = [
-        mul(t, power(sub(_replace_inf(x), _replace_inf(out)))) for x, t in zip(primals, tangents)
-    ]
-    return add(*terms)
+    return add(*(mul(t, share(x, out, power)) for x, t in zip(primals, tangents)))
+
+
+def share(term: Any, out: Any, power: Callable = exp) -> Any:
+    """The share of a term in a sum; both are given by their logarithms."""
+    return power(sub(_replace_inf(term), _replace_inf(out)))
 
 
 def _replace_inf(x: Any) -> Any:

@@ -85,3 +85,19 @@ def test_windows_of_an_array_that_is_padded_before_test_nothing(padding, dtype, 
     pad, window = jax.jit(largest).lower(x).compiler_ir("kernel")
     assert "pad" in pad.name and "select" not in str(window)
     np.testing.assert_array_equal(jax.jit(largest)(x), largest(x))
+
+
+@pytest.mark.parametrize("windows", sorted(set(WINDOWS) - {"none"}))
+def test_a_function_of_ones_own_combines_in_a_kernel(windows):
+    image = np.nan_to_num(IMAGE, neginf=-3).astype(np.int32)
+    x, init = (image, image > 0), (np.int32(5), np.bool_(True))
+
+    def closer(a, b):
+        return jnp.where(abs(b[0] - 2) < abs(a[0] - 2), b[0], a[0]), a[1] ^ b[1]
+
+    def pooled(x):
+        return lax.reduce_window(x, init, closer, *WINDOWS[windows])
+
+    assert not host_steps(pooled, x)
+    for found, expected in zip(jax.jit(pooled)(x), pooled(x)):
+        np.testing.assert_array_equal(found, expected)

@@ -118,7 +118,13 @@ def _along(x: Any, axis: int, length: int, is_inverse: bool = False) -> Any:
 def _roots(length: int, *counts: int, dtype: np.dtype, is_inverse: bool) -> np.ndarray:
     """The powers of a root of unity: all of them, or those of row * column."""
     powers = np.outer(*map(np.arange, counts)) if counts else np.arange(length)
-    return np.exp((2j if is_inverse else -2j) * np.pi / length * powers).astype(dtype)
+    return _root(powers if is_inverse else -powers, length).astype(dtype)
+
+
+def _root(powers: np.ndarray, length: int) -> np.ndarray:
+    """Powers of a root of unity. Quarter turns are exact: so is the zero imaginary part of a spectrum."""
+    roots = np.exp(2j * np.pi / length * powers)
+    return np.where(4 * powers % length == 0, np.round(roots), roots)
 
 
 # ---- real numbers ----
@@ -135,7 +141,7 @@ def _real(x: Any, length: int) -> Any:
     even, odd = (lax.index_in_dim(pairs, n, axis + 1, keepdims=False) for n in (0, 1))
     z = _along(lax.complex(even, odd), axis, half)
     z = lax.concatenate([z, _part(z, 0, 1)], axis)
-    return _joined(z, _mirrored(z), -0.5j * np.exp(-1j * np.pi * np.arange(half + 1) / half))
+    return _joined(z, _mirrored(z), -0.5j * _root(-np.arange(half + 1), length))
 
 
 def _inverse_real(x: Any, length: int) -> Any:
@@ -146,7 +152,7 @@ def _inverse_real(x: Any, length: int) -> Any:
         return lax.real(_along(lax.concatenate([x, mirrored], axis), axis, length, True))
     is_pair = np.arange(half + 1) % half != 0
     x = lax.complex(lax.real(x), _times(lax.imag(x), is_pair))
-    turn = 0.5j * np.exp(1j * np.pi * np.arange(half) / half)
+    turn = 0.5j * _root(np.arange(half), length)
     z = _joined(_part(x, 0, half), _mirrored(_part(x, 1, half + 1)), turn)
     z = _along(z, axis, half, True)
     return lax.reshape(lax.stack([lax.real(z), lax.imag(z)], z.ndim), (*x.shape[:axis], length))

@@ -18,7 +18,8 @@ from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.expand import expansions
-from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, jaxpr_as_fun
+from tinyjax.lax.general_reduction import vectorized
 from tinyjax.lax.lowering.indexing import clip, element_or, every, is_inside
 
 if TYPE_CHECKING:
@@ -58,6 +59,46 @@ def _padded(identity: Callable[[np.dtype], Any], eqn: JaxprEqn) -> Callable | No
     plain = params | {"padding": ((0, 0),) * len(config), "base_dilation": ones}
     fill = lax.full((), identity(x.aval.dtype), x.aval.dtype)
     return lambda x: [eqn.primitive.bind(lax.pad(x, fill, config), **plain)]
+
+
+def _folded(eqn: JaxprEqn) -> Callable | None:
+    """A reduction by a user-defined function: a call of it, on whole arrays, for each place of a window."""
+    params, (result, *_) = eqn.params, [v.aval for v in eqn.outvars]
+    places = math.prod(params["window_dimensions"])
+    if places * max(1, len(params["jaxpr"].eqns)) > MAX_COMPARED or not result.size:
+        return None
+    plain = params["window_strides"], result.shape
+    config = [
+        (int(low), int(high), int(dilation) - 1)
+        for (low, high), dilation in zip(params["padding"], params["base_dilation"])
+    ]
+
+    def folded(*args: Any) -> list[Any]:
+        xs, inits = args[: len(args) // 2], args[len(args) // 2 :]
+        scalars = ClosedJaxpr(params["jaxpr"], params["consts"])
+        combine = jaxpr_as_fun(vectorized(scalars, result.shape))
+        padded = [lax.pad(x, init, config) for x, init in zip(xs, inits)]
+        # Padding and holes are left out: the function may not be neutral to the initial values.
+        there = (
+            lax.pad(lax.full(xs[0].shape, True), False, config) if any(map(any, config)) else None
+        )
+        so_far = [lax.broadcast(init, result.shape) for init in inits]
+        for place in np.ndindex(*params["window_dimensions"]):
+            start = [i * int(spread) for i, spread in zip(place, params["window_dilation"])]
+            made = combine(*so_far, *(_every(x, start, *plain) for x in padded))
+            if there is not None:
+                is_there = _every(there, start, *plain)
+                made = [lax.select(is_there, new, old) for new, old in zip(made, so_far)]
+            so_far = made
+        return so_far
+
+    return folded
+
+
+def _every(x: Any, start: Sequence[int], strides: Sequence[int], counts: Sequence[int]) -> Any:
+    """So many elements along each axis, from the start on."""
+    ends = [at + stride * (n - 1) + 1 for at, stride, n in zip(start, strides, counts)]
+    return lax.slice(x, start, ends, strides)
 
 
 # ---- values at the chosen elements of windows ----
@@ -169,6 +210,7 @@ for _primitive, _op, _identity in (
 ):
     rules.lowering_rules[_primitive] = _window_reduction(_op, _identity)
     expansions[_primitive] = functools.partial(_padded, _identity)
+expansions[lax.reduce_window_p] = _folded
 rules.lowering_rules[lax.select_and_gather_add_p] = _select_and_gather_add
 rules.lowering_rules[lax.select_and_scatter_add_p] = _select_and_scatter_add
 for _primitive in (lax.reduce_p, lax.reduce_window_p):

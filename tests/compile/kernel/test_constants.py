@@ -137,6 +137,18 @@ def test_functions_of_a_constant_and_an_array(dtype):
     compare(left | right, x)
 
 
+@pytest.mark.parametrize("dtype", [d for d in KINDS if np_dtype(d).kind in "iu"])
+def test_bits_of_a_constant_by_each_of_a_vectors_places(dtype):
+    x = np.arange(40, dtype=dtype)
+    compare(
+        {
+            f"{one} << x": lambda x, one=one: lax.shift_left(full(one, x.shape), x)
+            for one in special(dtype)
+        },
+        x,
+    )
+
+
 @pytest.mark.parametrize("dtype", EVERY_DTYPE[:-1])
 def test_bits_of_a_constant(dtype):
     """Of a NaN as well: they are those of NumPy's."""

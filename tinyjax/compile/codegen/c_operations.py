@@ -163,7 +163,7 @@ def _unsigned_text(arg: Argument, width: int) -> str:
     bits = _computed_in(arg).itemsize * 8
     unsigned = np.dtype(f"uint{bits}")
     if isinstance(arg, Const):
-        return atom_text(Const(int(arg.value) % 2**bits, unsigned))
+        return repeated_text(Const(int(arg.value) % 2**bits, unsigned), width)
     return f"as_{C_TYPES[unsigned]}{width}({repeated_text(arg, width)})"
 
 

@@ -32,7 +32,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
     Value,
-    item_index,
 )
 from tinyjax.compile.kernel.substitution import (
     every_body,
@@ -237,10 +236,10 @@ def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]
     work = kernel.items * inner_iterations(changed.body)
     if changed.body == body or kernel.items == 1 or kernel.local_size > 1 or work > CPU.grain:
         return changed
-    item = item_index(kernel.items)
-    loop = For(index_var("item1", 0, item.hi), index(0), index(kernel.items), [])
-    again = substituted(changed.body, {"item": loop.variable})
-    return dataclasses.replace(changed, items=1, body=[dataclasses.replace(loop, body=again)])
+    item = index_var("item1", 0, kernel.items - 1)
+    again = substituted(changed.body, {"item": item})
+    loop = For(item, index(0), index(kernel.items), again)
+    return dataclasses.replace(changed, items=1, body=[loop])
 
 
 def _without_copies(body: list[Statement]) -> list[Statement]:

@@ -58,8 +58,3 @@ def changed(function: KernelFunction, change: Callable[[Any], Any]) -> KernelFun
         body=rewritten(function.body, lambda statement: with_parts(statement, of_part)),
         result=of_part(function.result),
     )
-
-
-def made(body: ir.Body) -> list[str]:
-    """The names of the values that the statements make, in order."""
-    return [s.target.name for s in every_statement(body) if isinstance(s, ir.Let | ir.Load)]

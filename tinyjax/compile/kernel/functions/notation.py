@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed, made
+from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed
 from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.kernel.writer import Number, Operand, Writer
 
 # ---- writing statements ----
@@ -285,7 +286,8 @@ def _named(function: KernelFunction, names: dict[str, str]) -> KernelFunction:
     """The function with names for its values: those of the variables that held them. What no variable held
     has a number, and the name of the next value that one did."""
     base, bases = "result", {}
-    for value in reversed(made(function.body)):
+    makers = (s for s in every_statement(function.body) if isinstance(s, ir.Let | ir.Load))
+    for value in reversed([s.target.name for s in makers]):
         base = bases[value] = names.get(value, base)
     bases[function.result.name] = names.get(function.result.name, "result")
     arrays = [s.array for s in function.body if isinstance(s, ir.Allocate)]

@@ -5,7 +5,8 @@ that must not change. So all matrices of a batch do the same work at the same ti
 vector. NaN and infinity spread as they do in LAPACK, with exceptions: LAPACK chooses a pivot among several
 NaN by the lanes of its vectors, and skips zeros at the end of a reflection's vector.
 
-Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2, 5.2, 8.5 and 8.6
+Sources: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2, 5.2, 8.5 and 8.6; for the rounding
+of rotations H. Rutishauser, "The Jacobi method for real symmetric matrices", 1966
 """
 
 from __future__ import annotations

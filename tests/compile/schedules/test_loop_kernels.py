@@ -42,6 +42,17 @@ def test_a_vmapped_while_loop_is_one_vectorized_kernel():
     assert "float16" in text and "tj_any16(" in text
 
 
+@pytest.mark.parametrize("size", [5, 37])
+def test_lanes_that_leave_a_loop_by_themselves_sum_inside_it(size):
+    def normalized(x):
+        step = lambda x: x * 0.75 + jnp.sum(x * x) / 100  # noqa: E731
+        return lax.while_loop(lambda x: jnp.sum(x * x) > 1, step, x)
+
+    x = floats(size, 6)
+    assert "vectorized by" in loop_of(jax.vmap(normalized), x).form
+    agree(jax.vmap(normalized), x)
+
+
 def test_on_a_gpu_every_element_is_a_work_item():
     kernel = loop_of(jax.vmap(escape_time), floats(40), floats(40), target=GPU)
     assert (kernel.form, kernel.items) == ("elementwise", 256)

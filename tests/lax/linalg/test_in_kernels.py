@@ -232,9 +232,26 @@ def test_gradients_of_eigenvalues_and_singular_values_in_a_loop():
     np.testing.assert_allclose(*agree_all, rtol=2e-3, atol=1e-4)
 
 
-def test_large_matrices_and_complex_ones_go_to_lapack():
-    for a in np.eye(65, dtype=np.float32), np.eye(3, dtype=np.complex64):
-        assert ": host    lu" in jax.jit(linalg.lu).lower(a).as_text("schedule")
+def test_complex_systems():
+    for shape in (1, 1), (5, 5), (16, 16), (3, 4), (20, 3, 3):
+        agree(linalg.lu, floats(*shape) + 1j * floats(*shape, seed=1))
+    a = floats(6, 6) / 4 + 1j * floats(6, 6, seed=1) / 4 + 2 * np.eye(6, dtype=np.complex64)
+    b = floats(6, 2) + 1j * floats(6, 2, seed=1)
+    agree(jnp.linalg.solve, a, b)
+    for lower, transpose_a, conjugate_a in itertools.product([False, True], repeat=3):
+        params = dict(lower=lower, transpose_a=transpose_a, conjugate_a=conjugate_a)
+        agree(functools.partial(linalg.triangular_solve, left_side=True, **params), a, b)
+
+
+def test_large_matrices_go_to_lapack():
+    for name, n, dtype in [
+        ("lu", 65, "f4"),
+        ("lu", 30, "c8"),
+        ("svd", 17, "f4"),
+        ("eigh", 3, "c8"),
+    ]:
+        lowered = jax.jit(getattr(linalg, name)).lower(np.eye(n, dtype=dtype))
+        assert f": host    {name}" in lowered.as_text("schedule")
 
 
 def test_a_filter_of_small_systems_is_one_kernel_and_so_is_its_gradient():

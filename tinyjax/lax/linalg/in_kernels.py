@@ -5,7 +5,8 @@ that must not change. So all matrices of a batch do the same work at the same ti
 vector. NaN and infinity spread as they do in LAPACK, with exceptions: LAPACK chooses a pivot among several
 NaN by the lanes of its vectors, and skips zeros at the end of a reflection's vector.
 
-Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2, 5.2, 8.5 and 8.6
+Sources: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2, 5.2, 8.5 and 8.6; for the rounding
+of rotations H. Rutishauser, "The Jacobi method for real symmetric matrices", 1966
 """
 
 from __future__ import annotations
@@ -102,6 +103,13 @@ def _iterate(step: Callable[..., Any], carry: Any, count: int, reverse: bool = F
     return carry
 
 
+def _size(x: Any) -> Any:
+    """LAPACK's measure of numbers: of complex ones, the sum of the parts' sizes."""
+    if x.dtype.kind != "c":
+        return lax.abs(x)
+    return lax.abs(lax.real(x)) + lax.abs(lax.imag(x))
+
+
 # ---- the algorithms ----
 
 
@@ -116,7 +124,7 @@ def lu(a: Any) -> list[Any]:
 
     def step(carry: Any, k: Any) -> Any:
         a, upper, pivots, place = carry
-        size = lax.abs(_at(a, k, -1))
+        size = _size(_at(a, k, -1))
         size = _where((place == k) & (size != size), math.inf, size)
         size = _where((place >= k) & (size >= 0), size, -1.0)
         largest = _reduced(lax.reduce_max, size, -2)
@@ -127,7 +135,7 @@ def lu(a: Any) -> list[Any]:
         place = _where(is_pivot, k, _where(place == k, pivot, place))
         pivot_row = _at(upper, k, -2)
         divisor = _at(pivot_row, k, -1)
-        size = lax.abs(divisor)
+        size = _size(divisor)
         factors = _at(a, k, -1) / _where(size > 0, divisor, 1.0)
         factors = _where(size == math.inf, 0.0, factors)
         rest = _where(columns == k, factors, a - factors * pivot_row)
@@ -224,11 +232,13 @@ def qr(a: Any, *, full_matrices: bool, **_: Any) -> list[Any]:
 
 
 def triangular_solve(
-    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool,
-    **_: Any,
+    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool,
+    unit_diagonal: bool,
 ) -> list[Any]:  # fmt: skip
     """Row by row, as each row needs the rows before it. X op(A) = B is op(A)^T X^T = B^T."""
     n = a.shape[-1]
+    if conjugate_a and a.dtype.kind == "c":
+        a = lax.conj(a)
     if left_side == transpose_a:
         a, lower = matrices.matrix_transpose(a), not lower
     if not left_side:
@@ -416,21 +426,24 @@ def _as_kernel(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
 
 
 def _has_small_matrices(eqn: JaxprEqn) -> bool:
-    """Whether its matrices are real, and a kernel takes less time for one than LAPACK and the way to it."""
+    """Whether a kernel takes less time for one of its matrices than LAPACK and the way to it."""
     avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
-    if avals[0].dtype.char not in "fd" or not all(aval.size for aval in avals):
+    dtypes = "fdFD" if eqn.primitive in (lu_p, triangular_solve_p) else "fd"
+    if avals[0].dtype.char not in dtypes or not all(aval.size for aval in avals):
         return False
     if eqn.primitive is not triangular_solve_p:
         axes = eqn.invars[0].aval.ndim  # pivots have fewer
         stacks = [v.aval for v in (*eqn.invars, *eqn.outvars) if v.aval.ndim == axes]
         return all(_bytes(aval) <= MAX_BYTES for aval in stacks)
     a, b = (v.aval for v in eqn.invars)
-    work = math.prod(b.shape[-2:]) * a.shape[-1]
+    work = _bytes(b) // b.dtype.itemsize * a.shape[-1]
     return work <= (MAX_SOLVE_WORK if _bytes(a) <= MAX_BYTES else MAX_LARGE_SOLVE_WORK)
 
 
 def _bytes(aval: ShapedArray) -> int:
-    return math.prod(aval.shape[-2:]) * aval.dtype.itemsize
+    """The bytes of a matrix. Complex numbers count more, as their product is four products."""
+    times = 4 if aval.dtype.kind == "c" else 1
+    return times * math.prod(aval.shape[-2:]) * aval.dtype.itemsize
 
 
 def _one_by_one(fun: Callable[..., list[Any]], axes: int, *stacks: Any) -> list[Any]:

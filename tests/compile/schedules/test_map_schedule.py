@@ -22,7 +22,7 @@ def test_elements_are_numbered_as_they_lie_in_memory():
 
 def test_rows_stay_where_flat_indices_would_be_divided():
     lines = schedule(lambda x, y: x * y, (4, 5, 100), (5, 1))
-    assert lines == ["Vectorize('i3', 16)"]
+    assert lines == ["Vectorize('i3', 16)", "Partition('i3_outer')"]
 
 
 def test_neighbouring_axes_are_one_where_that_takes_no_division():
@@ -74,6 +74,28 @@ def test_columns_of_a_matrix_are_strided_vectors_unless_other_loops_read_what_is
     np.testing.assert_array_equal(jax.jit(column)(x), column(x))
 
 
+@pytest.mark.parametrize("columns, width", [(5, 8), (8, 8), (11, 16), (20, 16), (40, 16)])
+def test_rows_end_in_a_part_of_a_vector_whose_size_is_known(columns, width):
+    def f(x, y):
+        return (x - 1) * y
+
+    lines = schedule(f, (300, columns), (columns,))
+    assert f"Vectorize('i2', {width})" in lines
+    assert ("Partition('i2_outer')" in lines) == (columns > width)
+    x, y = (np.random.default_rng(0).normal(size=n).astype("f") for n in ((300, columns), columns))
+    np.testing.assert_array_equal(jax.jit(f)(x, y), f(x, y))
+
+
+@pytest.mark.parametrize("columns, costly", [(3, "i1"), (4, "i1"), (7, "i1"), (8, "i2")])
+def test_functions_of_short_rows_fill_vectors_across_rows(columns, costly):
+    shapes = (300, columns), (columns,)
+    axes = [
+        next(line.split("'")[1] for line in schedule(f, *shapes) if line.startswith("Vectorize"))
+        for f in (lambda x, y: x * y, lambda x, y: jnp.sin(x) * y)
+    ]
+    assert axes == ["i1" if columns < 4 else "i2", costly]
+
+
 def test_the_few_elements_of_rows_are_computed_together():
     lines = schedule(lambda x, y: x[..., ::-1] * y, (40, 3), (3,))
     assert lines == ["UnrollAndJam('i2', 3)", "Vectorize('i1', 16, gather=True, overlap=True)"]
@@ -91,7 +113,7 @@ def test_sums_are_in_vectors_where_elements_are_not():
 
 
 def test_other_long_sums_have_several_accumulators():
-    lines = schedule(lambda x: lax.reduce_sum(x, (1,)), (500, 400, 3))
+    lines = schedule(lambda x, y: x.T @ y, (300, 2), (300, 3))
     assert lines[0] == "UnrollAndJam('i3', 8)"
 
 

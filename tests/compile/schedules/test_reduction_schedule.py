@@ -72,6 +72,15 @@ def test_a_few_rows_are_added_up_together():
     assert kernel[loop:].index("acc1_x3[0] = add") < kernel[loop:].index("low")
 
 
+@pytest.mark.parametrize("shape", [(300, 2), (17, 3), (40, 30, 5), (301, 8), (300, 13)])
+def test_few_columns_are_a_part_of_a_vector(shape):
+    x, axis = data(*shape), len(shape) - 2
+    width = max(4, 1 << (shape[-1] - 1).bit_length())
+    schedule = jax.jit(lambda x: x.sum(axis)).lower(x).as_text("schedule of k0")
+    assert f"Vectorize('i{axis + 1}', {width})" in schedule
+    same(lambda x: (x.sum(axis), jnp.argmax(x, axis)), x, rtol=1e-4)
+
+
 @pytest.mark.parametrize("shape", [(3, 16), (4, 17), (5, 64), (130, 31), (9000, 20), (3, 5000)])
 def test_columns_of_any_number(shape):
     same(lambda x: (x.sum(0), x.min(0)), data(*shape), rtol=1e-4)

@@ -87,7 +87,7 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
     letters = "".join(letter for letter, _ in groupby(kinds, key=itemgetter(0)))
     columns = math.prod(shape[max(axis for axis in axes if shape[axis] > 1) + 1 :])
     in_vectors, in_groups = target.accumulators > 1, target.group > 1
-    has_columns = letters in ("ck", "kck") and columns >= MIN_COLUMNS
+    has_columns = letters in ("ck", "kck") and (in_vectors or columns >= MIN_COLUMNS)
     if has_columns and combined <= FEW_TERMS:
         return None
     by_columns = Form("columns", results // columns, combined, columns)

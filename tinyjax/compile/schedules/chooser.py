@@ -14,12 +14,13 @@ chooses the axes for these, and adds what only such nests need.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
-from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Store
+from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Statement, Store
+from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.dependences import why_dependent
 from tinyjax.compile.schedules.directive import (
@@ -44,6 +45,7 @@ SHORT_ROW = 8  # elements: of longer rows, neighbours are too far apart to be la
 ACCUMULATORS = 8  # of a sum that is not in vectors
 MAX_REPEATED = 150  # statements of a kernel in which a loop of two iterations is cut into both
 INSIDE = "inside of the borders nothing is tested"
+LAST = "only the last vector needs a mask"
 
 
 class Chooser(ScheduleBuilder):
@@ -99,13 +101,15 @@ class Chooser(ScheduleBuilder):
         self, axis: str, overlap: bool = True, of_rows: bool = False
     ) -> Vectorize | None:
         """Vectors along the axis if possible: of neighbours in memory, or strided ones if all are whole. The
-        last one may `overlap` if there are enough elements, or else smaller vectors may fill a short row;
+        last one may `overlap` if there are enough elements, or else smaller vectors may hold a short row;
         `of_rows`, which are shorter than a vector, the lanes are neighbouring rows, and gather what data or
         divisions scatter.
         """
         size, strides, width = self.size(axis), self._strides(axis, of_rows), self.width
         if size < width and not overlap:
-            width = next((part for part in (width // 2, width // 4) if size % part == 0), width)
+            parts = width // 2, width // 4
+            whole = (part for part in parts if size % part == 0)
+            width = next(whole, min((part for part in parts if part > size), default=width))
         gather = not strides <= {0, 1} and (overlap or size % width == 0) or of_rows
         if width == 1 or (overlap and size < width) or (of_rows and strides <= {0}):
             return None
@@ -241,6 +245,12 @@ class Chooser(ScheduleBuilder):
 def power_of_two(count: int) -> int:
     """The smallest power of two that is not less."""
     return 1 << (count - 1).bit_length()
+
+
+def work_of(statements: Iterable[Statement]) -> int:
+    """The cost in simple operations; rearranging lanes is free."""
+    lets = (s for s in statements if isinstance(s, Let) and s.op in scalar_ops)
+    return sum(scalar_ops[s.op].cost for s in lets)
 
 
 def _is_sum(loop: For) -> bool:

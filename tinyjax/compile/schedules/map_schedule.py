@@ -3,9 +3,10 @@
 They choose which loops are fused, which one is vectorized, and how work-items share the work.
 
 On a CPU, loops are collapsed as long as no index is then found by division; the innermost one is split into
-vectors where neighbours are contiguous in memory; and the outermost one is shared out among work-items, which
-should have long runs. A large array that is read along another axis is read in tiles. On a GPU, all loops are
-fused, and a work-item computes every n-th element.
+vectors where neighbours are contiguous in memory, of which a row's last one is cut off if it's only a part;
+and the outermost one is shared out among work-items, which should have long runs. A large array that is read
+along another axis is read in tiles. On a GPU, all loops are fused, and a work-item computes every n-th
+element.
 
 An update's windows may overlap, so one work-item changes them one after the other. Along an axis that each
 window covers whole, different elements are independent: neighbours along the last such axis are a vector, and
@@ -18,9 +19,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.chooser import INSIDE, SHORT_ROW, Chooser
+from tinyjax.compile.schedules.chooser import INSIDE, LAST, Chooser, work_of
 from tinyjax.compile.schedules.dependences import inner_iterations
 from tinyjax.compile.schedules.directive import axis_of, loop_over, loops_of, perfect_nest
 from tinyjax.compile.schedules.parallelize import split_work
@@ -68,10 +70,13 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
     count = chooser.size(columns)
     has_borders = chooser.partition(columns, INSIDE)
     size = chooser.size(columns)
-    vectors = chooser.vectors_along(columns)
+    is_cheap = work_of(every_statement(loop_over(chooser.kernel, columns).body)) <= CHEAP_WORK
+    is_thin = count < width // (4 if is_cheap else 2)  # few lanes would have work
+    vectors = chooser.vectors_along(columns, overlap=size >= width or is_thin)
     if vectors is not None:
-        chooser.apply(replace(vectors, overlap=has_borders or vectors.gather))
-    elif rows and count <= SHORT_ROW and (across := chooser.vectors_along(rows[-1], of_rows=True)):
+        overlap = size > width and (has_borders or vectors.gather)
+        chooser.apply(replace(vectors, overlap=overlap))
+    elif rows and is_thin and (across := chooser.vectors_along(rows[-1], of_rows=True)):
         if is_short(loop_over(chooser.kernel, columns).body) and size == count:
             why = "a row's vectors are stored together"
             columns *= not chooser.apply_if_possible(UnrollAndJam(columns, count, why=why))
@@ -88,6 +93,8 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
     for axis in axes:
         if chooser.size(axis) > 1:
             chooser.partition(axis, INSIDE)
+    if rows and vectors is not None:
+        chooser.partition(f"{columns}_outer", LAST)
 
 
 def _share_out_rows(chooser: Chooser, rows: list[str], count: int) -> int:

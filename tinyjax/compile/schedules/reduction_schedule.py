@@ -16,11 +16,17 @@ from dataclasses import replace
 
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.reduction_groups import Form
-from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let, Statement
+from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
-from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.chooser import INSIDE, SHORT_ROW, Chooser, power_of_two
+from tinyjax.compile.schedules.chooser import (
+    INSIDE,
+    LAST,
+    SHORT_ROW,
+    Chooser,
+    power_of_two,
+    work_of,
+)
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
@@ -43,7 +49,6 @@ UNROLLED = 4  # an addition takes about four cycles, and another could begin in 
 LONG_ROW = 512  # elements: four longer rows at once would take up to 1.6 times as long
 COLUMNS = 2048  # columns at a time: their sums fill a fourth of a core's first cache
 PIECES = 16  # work-items that share the rows, if there are few columns
-LAST = "only the last vector needs a mask"
 NEED_NOT_WAIT = "additions don't wait for the one before"
 NEIGHBOURS = "a row's elements are neighbours, a column's are not"
 PARTIAL = "each leaves a partial result"
@@ -89,8 +94,8 @@ class ReductionChooser(Chooser):
 
     def unrolled(self, axis: str) -> int:
         """How many elements to take at once: with little work each, one sum must not wait for another."""
-        statements = list(every_statement(loop_over(self.kernel, axis).body))
-        work = sum(map(_work_of, statements))
+        statements = every_statement(loop_over(self.kernel, axis).body)
+        work = work_of(statements)
         sums = sum(isinstance(s, Combine) for s in statements)
         return UNROLLED if work <= CHEAP_WORK * sums else 1
 
@@ -157,7 +162,7 @@ class ReductionChooser(Chooser):
         """
         body = loop_over(self.kernel, row).body
         after = body[body.index(loop_over(self.kernel, sweep)) + 1 :]
-        work = sum(map(_work_of, after))
+        work = work_of(after)
         if work <= CHEAP_WORK or not self.size(row) >= self.width > 1:
             return ""
         why = f"{work} operations follow each row's sums"
@@ -224,8 +229,9 @@ class ReductionChooser(Chooser):
             )
             return
         outer = self.fuse_axes(self.axes.outer, "numbered")
-        at_once, vectors = self.unrolled(row), self.vectors_along(column)
-        width = self.width if vectors else 1
+        is_short = self.size(column) < self.width
+        at_once, vectors = self.unrolled(row), self.vectors_along(column, overlap=not is_short)
+        width = vectors.width if vectors else 1
         chunks = math.ceil(form.inner / width)
         blocks = math.ceil(chunks / max(1, COLUMNS // width))
         block = math.ceil(chunks / blocks)
@@ -321,8 +327,3 @@ class ReductionChooser(Chooser):
         *rows, columns = map(self.size, axes)
         is_long = bool(rows) and math.prod(rows) >= PIECES and columns >= self.width
         return self.vectors_of_sums(axes[-1], self.width) if is_long else ([], None)
-
-
-def _work_of(s: Statement) -> int:
-    """The cost in simple operations; rearranging lanes is free."""
-    return scalar_ops[s.op].cost if isinstance(s, Let) and s.op in scalar_ops else 0

@@ -77,13 +77,23 @@ def test_columns_of_a_matrix_are_strided_vectors_unless_other_loops_read_what_is
 @pytest.mark.parametrize("columns, width", [(5, 8), (8, 8), (11, 16), (20, 16), (40, 16)])
 def test_rows_end_in_a_part_of_a_vector_whose_size_is_known(columns, width):
     def f(x, y):
-        return jnp.sin(x) * y
+        return (x - 1) * y
 
     lines = schedule(f, (300, columns), (columns,))
     assert f"Vectorize('i2', {width})" in lines
     assert ("Partition('i2_outer')" in lines) == (columns > width)
     x, y = (np.random.default_rng(0).normal(size=n).astype("f") for n in ((300, columns), columns))
-    np.testing.assert_allclose(jax.jit(f)(x, y), np.sin(x) * y, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(jax.jit(f)(x, y), f(x, y))
+
+
+@pytest.mark.parametrize("columns, costly", [(3, "i1"), (4, "i1"), (7, "i1"), (8, "i2")])
+def test_functions_of_short_rows_fill_vectors_across_rows(columns, costly):
+    shapes = (300, columns), (columns,)
+    axes = [
+        next(line.split("'")[1] for line in schedule(f, *shapes) if line.startswith("Vectorize"))
+        for f in (lambda x, y: x * y, lambda x, y: jnp.sin(x) * y)
+    ]
+    assert axes == ["i1" if columns < 4 else "i2", costly]
 
 
 def test_the_few_elements_of_rows_are_computed_together():

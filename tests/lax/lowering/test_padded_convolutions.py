@@ -1,6 +1,7 @@
 """Convolutions without a border: what is read outside of an image is made before."""
 
 import numpy as np
+import pytest
 from lowering import aval
 
 from tinyjax import lax
@@ -14,13 +15,15 @@ def names(closed):
     return [eqn.primitive.name for eqn in closed.eqns]
 
 
-def test_padding_and_holes_become_a_pad_of_the_same_bits():
+@pytest.mark.parametrize("features, groups", [(4, 1), (1, 1), (3, 3)])
+def test_padding_and_holes_become_a_pad_of_the_same_bits(features, groups):
     def f(x, w):
         return lax.conv_general_dilated(
-            x, w, (1, 1), [(1, -1), (2, 0)], lhs_dilation=(2, 1), rhs_dilation=(1, 2)
-        )
+            x, w, (1, 1), [(1, -1), (2, 0)], lhs_dilation=(2, 1), rhs_dilation=(1, 2),
+            feature_group_count=groups,
+        )  # fmt: skip
 
-    before = make_jaxpr(f)(aval(2, 3, 5, 6), aval(4, 3, 2, 2))
+    before = make_jaxpr(f)(aval(2, 3, 5, 6), aval(features, 3 // groups, 2, 2))
     after = expand(before)
     assert names(after) == ["pad", "conv_general_dilated"]
     rng = np.random.default_rng(0)

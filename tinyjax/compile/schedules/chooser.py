@@ -14,7 +14,7 @@ chooses the axes for these, and adds what only such nests need.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -122,7 +122,7 @@ class Chooser(ScheduleBuilder):
         inside = every_statement(loops_over(self.kernel, vectors.axis))
         made = {s.target.name for s in inside if isinstance(s, Let | Load)}
         count = sum(isinstance(s, Load) and not s.index.names.isdisjoint(made) for s in inside)
-        if not count or sum(map(work_of, inside)) < GATHERED * count or self.is_possible(vectors):
+        if not count or work_of(inside) < GATHERED * count or self.is_possible(vectors):
             return vectors
         return replace(vectors, gather=True, why="lanes compute more than they gather")
 
@@ -247,11 +247,12 @@ def power_of_two(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
+def work_of(statements: Iterable[Statement]) -> int:
+    """The cost in simple operations; rearranging lanes is free."""
+    lets = (s for s in statements if isinstance(s, Let) and s.op in scalar_ops)
+    return sum(scalar_ops[s.op].cost for s in lets)
+
+
 def _is_sum(loop: For) -> bool:
     sizes = {array.size for array in accumulators_in(loop.body)}
     return sizes == {1} and not loops_of(loop.body)
-
-
-def work_of(s: Statement) -> int:
-    """The cost in simple operations; rearranging lanes is free."""
-    return scalar_ops[s.op].cost if isinstance(s, Let) and s.op in scalar_ops else 0

@@ -3,9 +3,10 @@
 They choose which loops are fused, which one is vectorized, and how work-items share the work.
 
 On a CPU, loops are collapsed as long as no index is then found by division; the innermost one is split into
-vectors where neighbours are contiguous in memory, the last of which is a part of one; and the outermost one
-is shared out among work-items, which should have long runs. A large array that is read along another axis is
-read in tiles. On a GPU, all loops are fused, and a work-item computes every n-th element.
+vectors where neighbours are contiguous in memory, of which a row's last one is cut off if it's only a part;
+and the outermost one is shared out among work-items, which should have long runs. A large array that is read
+along another axis is read in tiles. On a GPU, all loops are fused, and a work-item computes every n-th
+element.
 
 An update's windows may overlap, so one work-item changes them one after the other. Along an axis that each
 window covers whole, different elements are independent: neighbours along the last such axis are a vector, and
@@ -18,9 +19,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.chooser import INSIDE, LAST, Chooser
+from tinyjax.compile.schedules.chooser import INSIDE, LAST, Chooser, work_of
 from tinyjax.compile.schedules.dependences import inner_iterations
 from tinyjax.compile.schedules.directive import axis_of, loop_over, loops_of, perfect_nest
 from tinyjax.compile.schedules.parallelize import split_work
@@ -68,7 +70,8 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
     count = chooser.size(columns)
     has_borders = chooser.partition(columns, INSIDE)
     size = chooser.size(columns)
-    is_thin = 4 * count <= width  # most lanes would be empty
+    is_cheap = work_of(every_statement(loop_over(chooser.kernel, columns).body)) <= CHEAP_WORK
+    is_thin = count < width // (4 if is_cheap else 2)  # few lanes would have work
     vectors = chooser.vectors_along(columns, overlap=size >= width or is_thin)
     if vectors is not None:
         overlap = size > width and (has_borders or vectors.gather)

@@ -95,7 +95,7 @@ class ReductionChooser(Chooser):
     def unrolled(self, axis: str) -> int:
         """How many elements to take at once: with little work each, one sum must not wait for another."""
         statements = list(every_statement(loop_over(self.kernel, axis).body))
-        work = sum(map(work_of, statements))
+        work = work_of(statements)
         sums = sum(isinstance(s, Combine) for s in statements)
         return UNROLLED if work <= CHEAP_WORK * sums else 1
 
@@ -160,7 +160,7 @@ class ReductionChooser(Chooser):
         then computes these in vectors. Returns the axis over groups of rows, or an empty text."""
         body = loop_over(self.kernel, row).body
         after = body[body.index(loop_over(self.kernel, sweep)) + 1 :]
-        work = sum(map(work_of, after))
+        work = work_of(after)
         if work <= CHEAP_WORK or not self.size(row) >= self.width > 1:
             return ""
         why = f"{work} operations follow each row's sums"

@@ -65,7 +65,7 @@ def _padded(eqn: JaxprEqn) -> Callable | None:
     pairs = zip(params["padding"], params["lhs_dilation"])
     border = [(int(low), int(high), int(dilation) - 1) for (low, high), dilation in pairs]
     has_border = any(map(any, border)) and eqn.outvars[0].aval.size > 0
-    if not has_border or not _has_several_features(eqn) or kind(images.dtype) not in "iuf":
+    if not has_border or kind(images.dtype) not in "iuf":
         return None
     config = in_layout([(0, 0, 0), (0, 0, 0), *border], params["dimension_numbers"].lhs_spec)
     plain = {"padding": ((0, 0),) * len(border), "lhs_dilation": (1,) * len(border)}

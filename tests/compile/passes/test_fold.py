@@ -36,6 +36,25 @@ def test_large_constants_are_left_to_the_program():
     ]
 
 
+def test_arrays_that_repeat_numbers_are_computed_as_one_number():
+    def f(x):
+        rate = jnp.broadcast_to(jnp.float32(3), (10_000,))
+        is_small = (jnp.sqrt(rate) < 10) & ~jnp.isnan(rate)
+        return jnp.where(is_small, x + rate, jnp.sin(x))
+
+    x = np.ones(10_000, np.float32)
+    assert primitive_names(f, x) == ["broadcast_in_dim", "add"]
+    np.testing.assert_array_equal(jit(f)(x), f(x))
+
+
+def test_a_sampler_with_a_constant_rate_runs_one_of_its_loops():
+    def f(key):
+        return random.poisson(key, 3.0, (2_000,))
+
+    assert primitive_names(f, random.key(0)).count("while") == 1
+    np.testing.assert_array_equal(jit(f)(random.key(0)), f(random.key(0)))
+
+
 def test_effects_and_random_bits_of_constants_stay():
     def f(x):
         debug.print("{}", np.float32(2.0))

@@ -56,6 +56,32 @@ def test_what_is_not_in_vectors_says_why():
     )
 
 
+def test_lanes_gather_what_data_scatters_if_they_compute_more():
+    def f(x, places):
+        return jnp.exp(x.at[places].get(mode="clip")) + x[places]
+
+    rng = np.random.default_rng(0)
+    x, places = rng.normal(size=103), rng.integers(-200, 200, 103)
+    args = jnp.array(x, "float32"), jnp.array(places, "int32")
+    lowered = jax.jit(f).lower(*args)
+    assert "Vectorize('i1', 16, gather=True, overlap=True)" in lowered.as_text("schedule of k0")
+    np.testing.assert_allclose(lowered.compile()(*args), f(*args), rtol=1e-6)
+
+
+def test_lanes_gather_from_the_carry_of_a_loop():
+    def f(carry, x):
+        def step(carry, x):
+            at = jnp.arange(103)
+            return jnp.where(at >= x, carry[at - x] + 1, carry), None
+
+        return lax.scan(step, carry, x)[0]
+
+    carry, x = np.arange(103, dtype=np.float32), np.array([0, 5, 102, 200, 7], np.int32)
+    lowered = jax.jit(f).lower(carry, x)
+    assert "gather=True" in lowered.as_text("schedule of k0")
+    np.testing.assert_array_equal(lowered.compile()(carry, x), f(carry, x))
+
+
 def test_elements_in_reverse_are_vectors():
     assert schedule(lambda x: lax.rev(x, (0,)) + 1, (100,)) == [
         "Vectorize('i1', 16, gather=True, overlap=True)"

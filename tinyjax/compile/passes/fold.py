@@ -51,8 +51,8 @@ def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
     return closed.replace(jaxpr, list(consts.values()))
 
 
-def _repeated(eqn: JaxprEqn, producer: Producer) -> np.generic | None:
-    """The number in each element of an elementwise equation's result, if its operands repeat numbers."""
+def _repeated(eqn: JaxprEqn, producer: Producer) -> Any:
+    """The number in each element of an elementwise result, if all operands repeat numbers; else None."""
     numbers = [constant(v, producer) for v in eqn.invars]
     if not numbers or None in numbers or all(v.aval.shape == () for v in eqn.invars):
         return None

@@ -32,7 +32,7 @@ from tinyjax.compile.schedules.directive import (
     loops_over,
 )
 from tinyjax.compile.schedules.fuse import Fuse
-from tinyjax.compile.schedules.lanes import MAX_STRIDE
+from tinyjax.compile.schedules.lanes import MAX_STRIDE, Lanes
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.reorder import tile
@@ -114,16 +114,23 @@ class Chooser(ScheduleBuilder):
         why = "a row is shorter than a vector" if of_rows else why
         overlap = overlap and size % width > 0
         vectors = Vectorize(axis, width, gather=gather, overlap=overlap, why=why)
-        vectors = self._or_gathered(vectors)
-        return vectors if self.is_possible(vectors) else None
-
-    def _or_gathered(self, vectors: Vectorize) -> Vectorize:
-        """The vectors. Where data scatters elements, lanes load them one by one, if they compute enough."""
-        inside = every_statement(loops_over(self.kernel, vectors.axis))
-        made = {s.target.name for s in inside if isinstance(s, Let | Load)}
-        count = sum(isinstance(s, Load) and not s.index.names.isdisjoint(made) for s in inside)
-        if not count or work_of(inside) < GATHERED * count or self.is_possible(vectors):
+        if self.is_possible(vectors):
             return vectors
+        gathered = self._gathered(vectors)
+        return gathered if gathered and self.is_possible(gathered) else None
+
+    def _gathered(self, vectors: Vectorize) -> Vectorize | None:
+        """Vectors whose lanes load scattered elements one by one; None if they compute too little for it."""
+        work, places = 0, list[bool]()
+        for loop in loops_over(self.kernel, vectors.axis):
+            lanes = Lanes(vectors.axis, loop.start, None, vectors.width, gather=True)
+            lanes.find_varying(loop.body)
+            inside = every_statement(loop.body)
+            apart = [s.index for s in inside if isinstance(s, Load) and lanes.access(s) == "apart"]
+            places += [lanes.is_data(at) or lanes.stride(at) is None for at in apart]
+            work += work_of(inside)
+        if not places or not all(places) or work < GATHERED * len(places):
+            return None
         return replace(vectors, gather=True, why="lanes compute more than they gather")
 
     def vectors_of_sums(self, axis: str, multiple: int) -> tuple[list[Partition], Vectorize | None]:
@@ -172,8 +179,9 @@ class Chooser(ScheduleBuilder):
             vectors = Vectorize(axis, width, overlap=is_part, why=why)
             is_again = is_part and any(changed_again(loop) for loop in loops)
             shortest = min((loop.stop - loop.start).lo for loop in loops)  # of borders, maybe 1
-            if shortest >= width and not is_again:
-                self.apply_if_possible(self._or_gathered(vectors))
+            if shortest >= width and not is_again and not self.apply_if_possible(vectors):
+                if gathered := self._gathered(vectors):
+                    self.apply_if_possible(gathered)
 
     def vectorize_sums(self) -> None:
         """Vectorizes the innermost loops of sums along their terms; else uses several accumulators."""

@@ -63,7 +63,8 @@ class Lanes:
         if isinstance(memory, ir.PrivateArray):
             numbers = self.data_in(access.index) if is_load else []
             is_few = len(numbers) == 1 and numbers[0].hi - numbers[0].lo < MAX_CHOICES
-            return "chosen" if is_few else "together"
+            is_apart = is_load and stride is None and memory.name not in self.varying
+            return "chosen" if is_few else "apart" if is_apart else "together"
         if is_load != (memory.role == "in") or (stride is None and not is_load):
             return "together"
         is_even = stride is not None and (abs(stride) <= MAX_STRIDE if is_load else stride > 1)
@@ -173,10 +174,11 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
             yield f"{array.name} is made of vectors already"
         yield from _why_no_sum(kernel, set(map(id, inside)), array, combine.op, in_one_loop=False)
         lanes.sums[array.name] = combine.op, _initial(kernel, array)
-    for memory in set(stored_memory(loop.body)) & loaded_memory(loop.body):
-        if isinstance(memory, ir.Buffer) and why_dependent(loop):
-            yield f"iterations load what others store in {memory.name}"
     lanes.find_varying(loop.body)
+    apart = {s.memory for s in inside if isinstance(s, ir.Load) and lanes.access(s) == "apart"}
+    for memory in set(stored_memory(loop.body)) & loaded_memory(loop.body):
+        if (isinstance(memory, ir.Buffer) or memory in apart) and why_dependent(loop):
+            yield f"iterations load what others store in {memory.name}"
     if lanes.end is not None:
         yield from _why_not_stored(kernel, loop, lanes)
     yield from _obstacles_in(loop.body, lanes, own, "")

@@ -399,14 +399,16 @@ print(
 # ## A product of matrices against NumPy
 #
 # NumPy hands a product of matrices to a library called BLAS, which experts have tuned for each
-# processor for decades. There is little to gain. So tinyjax writes kernels for small products,
-# which can be fused with what follows, and hands the large ones to the same BLAS. The groups say
-# so:
+# processor for decades. There is little to gain. But a kernel can be fused with what follows, and
+# shares its work with cores as they become free, while BLAS gives each thread its share before it
+# begins. So tinyjax writes kernels for products, and hands only two kinds of large ones to BLAS:
+# those of few rows, and those of a matrix with its transpose, of which BLAS computes a half. The
+# groups say so:
 
 # %%
-for size in (64, 1024):
-    matrix = jax.ShapeDtypeStruct((size, size), jnp.float32)
-    show(jnp.matmul, matrix, matrix)
+square = jax.ShapeDtypeStruct((2048, 2048), jnp.float32)
+show(jnp.matmul, square, square)
+show(jnp.matmul, jax.ShapeDtypeStruct((64, 2048), jnp.float32), square)
 
 # %% varies
 print("   size     NumPy us   tinyjax us   tinyjax GFLOP/s")

@@ -255,14 +255,24 @@ def test_they_divide_the_rows_where_results_may_be_in_place():
 # ---- large products ----
 
 
-def test_a_large_product_is_one_step_of_blas():
+def test_a_large_product_of_few_rows_is_one_step_of_blas():
     def f(x, y):
         return x @ y.T
 
-    (group,) = groups_of(f, data(500, 500), data(500, 500))
+    (group,) = groups_of(f, data(100, 900), data(900, 900))
     assert isinstance(group, HostGroup)
-    schedule = jax.jit(f).lower(data(500, 500), data(500, 500)).as_text("schedule")
-    assert "0: matmul  f32[500,500] x f32[500,500] (a, b) -> " in schedule
+    schedule = jax.jit(f).lower(data(100, 900), data(900, 900)).as_text("schedule")
+    assert "0: matmul  f32[100,900] x f32[900,900] (a, b) -> " in schedule
+    (group,) = groups_of(f, data(900, 900), data(900, 900))
+    assert not isinstance(group, HostGroup)
+
+
+@pytest.mark.parametrize("f", [lambda x: x.T @ x, lambda x: x @ x.T])
+def test_a_large_product_with_the_own_transpose_is_one_step_of_blas(f):
+    (group,) = groups_of(f, data(500, 500))
+    assert isinstance(group, HostGroup)
+    (group,) = groups_of(lambda x: x @ x, data(500, 500))
+    assert not isinstance(group, HostGroup)
 
 
 def test_blas_writes_into_the_result_and_copies_nothing(monkeypatch):
@@ -273,7 +283,7 @@ def test_blas_writes_into_the_result_and_copies_nothing(monkeypatch):
         return real(x, y, out=out)
 
     real = np.matmul
-    x, y = jnp.asarray(data(500, 500)), jnp.asarray(data(500, 500))
+    x, y = jnp.asarray(data(100, 900)), jnp.asarray(data(900, 900))
     f = jax.jit(lambda x, y: x @ y.T).lower(x, y).compile()
     monkeypatch.setattr(np, "matmul", matmul)
     z = np.asarray(f(x, y))

@@ -32,7 +32,7 @@ from tinyjax.compile.target import Target
 
 VECTOR_BYTES = 64
 PANEL = 256  # rows of the right operand in a panel: it stays in the first cache
-BLOCK = 240  # rows of the left operand that go through a panel: they stay in the second
+BLOCK = 720  # rows of the left operand that go through a panel: they share its copy
 MIN_TASKS = 16  # enough to keep all cores busy
 GRAIN = 2**16  # multiplications that make another work-item worthwhile
 GROUPS = 128  # that a large GPU runs at once: fewer leave a part of it idle
@@ -57,11 +57,15 @@ class _Tiles(Chooser):
             s.array for s in every_statement(self.naive.body) if isinstance(s, Allocate)
         )
         self.lanes = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), power_of_two(self.columns))
-        # An element loaded from a row is multiplied with two vectors, if their sums fit in registers.
-        self.vectors = 2 if self.target.rows > 6 and self.columns % (2 * self.lanes) == 0 else 1
+        # An element loaded from a row is multiplied with two vectors, if their sums fit in registers, and
+        # if columns that the last tile shares with another are few: results can't be in place then.
+        in_place = _may_be_in_place(self.naive)
+        shared = -self.columns % (2 * self.lanes)
+        has_few = shared <= (0 if in_place else self.columns // 32)
+        self.vectors = 2 if self.target.rows > 6 and has_few else 1
         self.tile_width = self.vectors * self.lanes
         most = self.target.rows // self.vectors
-        self.height = rows_at_once(self.rows, most, _may_be_in_place(self.naive))
+        self.height = rows_at_once(self.rows, most, in_place)
         # Each block of rows copies its panels again.
         panels = self.batch * math.ceil(self.columns / self.tile_width)
         total = self.batch * self.rows * self.columns * self.depth
@@ -87,7 +91,7 @@ class _Tiles(Chooser):
         count = self.height * self.vectors
         registers = f"{count} vectors of sums stay in registers while k runs"
         self.tile(("row", "column"), self.height, self.tile_width, registers)
-        block = f"{self.tiles * self.height} rows of the left operand stay in the second cache"
+        block = f"{self.tiles * self.height} rows of the left operand share the copy of a panel"
         self.apply(Split("row_outer", self.tiles, why=block))
         panel = "all tiles of a block are multiplied with the same panel"
         self.apply(Reorder("column_outer", ("row_outer_inner",), why=panel))

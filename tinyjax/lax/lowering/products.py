@@ -1,9 +1,11 @@
 """The lowering rules of dot_general: which products are kernels, and which go to NumPy's BLAS.
 
 A product without a sum is elementwise, and fuses with its readers. A product with a vector is a sum of
-elementwise products. A small one is a sum in its reader's kernel. A medium one has its own kernel
-(product_schedule.py), which also computes what follows, and doesn't synchronize. A large one uses BLAS, whose
-kernels are written for each processor: that saves more than the synchronization costs.
+elementwise products. A small one is a sum in its reader's kernel. A larger one has its own kernel
+(product_schedule.py), which also computes what follows, doesn't synchronize, and shares the work with cores
+as they become free: BLAS gives each thread its share at the start, and waits for one that another process
+slows down. BLAS gets large ones of few rows, as it copies the right operand in less time, and large ones of a
+matrix and its transpose, of which it computes a half.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
 # Multiplications. With fewer, a sum for each element takes less time than another launch;
 SMALL = 2**11
-LARGE = 2**26  # with more, synchronizing costs little compared to what BLAS saves
+LARGE = 2**26  # with more, synchronizing and copies of operands cost little
+FEW_ROWS = 240  # with fewer, BLAS saves more than that
 FEW = 16  # elements of a result that a product kernel has no use for
 # On a GPU, work-items share each sum of LONG terms or more, if there are FEW_LONG such sums at most.
 LONG, FEW_LONG = 2**9, 2**10
@@ -45,14 +48,17 @@ def _dot_general(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     if total <= SMALL or (target.name == "gpu" and target.group == 1):
         return REDUCTION
     if target.name == "cpu" and is_large(eqn):
-        return rules.Blas("large products go to NumPy's BLAS")
+        if left.size(left.kept) < FEW_ROWS:
+            return rules.Blas("large products of few rows go to NumPy's BLAS")
+        if eqn.invars[0] is eqn.invars[1] and left.summed == right.summed:
+            return rules.Blas("NumPy's BLAS computes half of a symmetric product")
     columns = right.size(right.kept)
     few = FEW_LONG if target.group > 1 and depth >= LONG else FEW
     return PRODUCT if has_product(out.dtype) and columns > 1 and out.size > few else REDUCTION
 
 
 def is_large(eqn: JaxprEqn) -> bool:
-    """Whether BLAS computes a dot_general faster than a kernel."""
+    """Whether a dot_general of floats takes much longer than the copy of an operand."""
     left, _ = sides_of(eqn)
     is_float = dtypes.kind(eqn.outvars[0].aval.dtype) == "f"
     return is_float and multiplications(eqn) > LARGE * max(1, left.size(left.batch))

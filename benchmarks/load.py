@@ -78,8 +78,8 @@ def section(numbers: list[int], found: list[list[float]], rounds: int) -> str:
 Written by `benchmarks/load.py`: a workload's time, and by what factor another process that keeps a core busy
 multiplies it; medians of {rounds} rounds. The last column has tinyjax's factor divided by JAX's
 if that is beyond {BOUND:g}. JAX runs some workloads on one core, such as
-Mandelbrot, and the other process leaves it alone. BLAS gives each thread its share of a product before it
-begins, and waits for the slower one.
+Mandelbrot, and the other process leaves it alone. BLAS, which computes eager products, gives each thread its
+share before it begins, and waits for the slower one.
 
 {load_table(numbers, found)}
 

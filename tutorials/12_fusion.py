@@ -401,8 +401,9 @@ print(
 # NumPy hands a product of matrices to a library called BLAS, which experts have tuned for each
 # processor for decades. There is little to gain. But a kernel can be fused with what follows, and
 # shares its work with cores as they become free, while BLAS gives each thread its share before it
-# begins. So tinyjax writes kernels for products, and hands only large ones of few rows to the same
-# BLAS. The groups say so:
+# begins. So tinyjax writes kernels for products, and hands only two kinds of large ones to BLAS:
+# those of few rows, and those of a matrix with its transpose, of which BLAS computes a half. The
+# groups say so:
 
 # %%
 square = jax.ShapeDtypeStruct((2048, 2048), jnp.float32)

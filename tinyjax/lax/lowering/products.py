@@ -4,7 +4,8 @@ A product without a sum is elementwise, and fuses with its readers. A product wi
 elementwise products. A small one is a sum in its reader's kernel. A larger one has its own kernel
 (product_schedule.py), which also computes what follows, doesn't synchronize, and shares the work with cores
 as they become free: BLAS gives each thread its share at the start, and waits for one that another process
-slows down. A large one of few rows uses BLAS, which copies the right operand in less time.
+slows down. BLAS gets large ones of few rows, as it copies the right operand in less time, and large ones of a
+matrix and its transpose, of which it computes a half.
 """
 
 from __future__ import annotations
@@ -46,8 +47,11 @@ def _dot_general(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     total = multiplications(eqn)
     if total <= SMALL or (target.name == "gpu" and target.group == 1):
         return REDUCTION
-    if target.name == "cpu" and is_large(eqn) and left.size(left.kept) < FEW_ROWS:
-        return rules.Blas("large products of few rows go to NumPy's BLAS")
+    if target.name == "cpu" and is_large(eqn):
+        if left.size(left.kept) < FEW_ROWS:
+            return rules.Blas("large products of few rows go to NumPy's BLAS")
+        if eqn.invars[0] is eqn.invars[1] and left.summed == right.summed:
+            return rules.Blas("NumPy's BLAS computes half of a symmetric product")
     columns = right.size(right.kept)
     few = FEW_LONG if target.group > 1 and depth >= LONG else FEW
     return PRODUCT if has_product(out.dtype) and columns > 1 and out.size > few else REDUCTION

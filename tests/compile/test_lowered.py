@@ -40,6 +40,7 @@ def test_a_schedule_is_printed_with_its_reasons():
     text = jax.jit(scaled).lower(*ARGS).as_text("schedule of k0")
     assert text.splitlines() == [
         "Vectorize('i2', 16)  # neighbours in memory",
+        "Partition('i2_outer')  # only the last vector needs a mask",
     ]
 
 

@@ -113,7 +113,7 @@ def python_text(source: SourceLine | None) -> str:
     return f"{os.path.basename(file)}:{number}  {linecache.getline(file, number).strip()}".rstrip()
 
 
-def explain_lines(plan: Plan) -> Iterator[str]:
+def explain_lines(plan: Plan, width: int = 64) -> Iterator[str]:
     """The kernels' C, and beside each line its equation and Python line, if they differ from those before."""
     eqns = numbered_eqns(plan)
     for line in mapping(plan):
@@ -127,4 +127,4 @@ def explain_lines(plan: Plan) -> Iterator[str]:
         if (line.eqns, line.sources) == before or not said:
             remark = ""
         before = (line.eqns, line.sources) if said else before
-        yield f"{line.number:4} {line.text:64}{' //' if remark else ''}{remark}".rstrip()
+        yield f"{line.number:4} {line.text:{width}}{' //' if remark else ''}{remark}".rstrip()

@@ -149,7 +149,8 @@ class Load(HasOrigin):
 
 @dataclass(frozen=True)
 class Store(HasOrigin):
-    """memory[index] = value; a vector goes to the elements before `end`, or to every `stride`-th of them."""
+    """memory[index] = value; a vector goes to the elements from there on, and before `end`, or to every
+    `stride`-th of them."""
 
     memory: Buffer | PrivateArray
     index: Index

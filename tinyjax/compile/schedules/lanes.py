@@ -210,7 +210,8 @@ def _obstacles_in(
         elif isinstance(s, ir.While) and lanes.differs(s.holds):
             inner = "masked"
             if around:
-                yield f"lanes leave a loop within a {around} one at different iterations, by {s.holds}"
+                where = "loop" if around == "masked" else "branch"
+                yield f"lanes leave a loop within a {where} at different iterations, by {s.holds}"
             if set(stored_memory(s.head)) - allocated(s.head):
                 yield f"what a lane stores before it leaves a loop is not kept, by {s.holds}"
             sums = {c.memory for c in every_statement([s]) if isinstance(c, ir.Combine)}

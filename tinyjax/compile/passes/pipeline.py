@@ -52,7 +52,7 @@ PASSES = (
     Pass(
         "expand",
         expand,
-        "small matrices and sums of complex numbers become simpler operations",
+        "small matrices and complex sums become simpler operations; products leave scans",
         same_bits=False,
     ),
     Pass(

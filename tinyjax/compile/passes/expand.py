@@ -2,7 +2,7 @@
 
 A primitive such as lu is a host step: LAPACK works on whole matrices. Where these are small, a kernel is
 faster, and a loop around them can be a kernel too. A sum of complex numbers is one of each part; a
-convolution's padding is a pad before it. `expansions` has a function for each such primitive, which decides
+convolution's padding is a pad before it, and products leave a scan. `expansions` has a function for each such primitive, which decides
 by the equation. The result may be a cond with one branch, which is always one kernel.
 """
 
@@ -66,7 +66,7 @@ def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[Jaxpr
     fun = rules[eqn.primitive](eqn) if eqn.primitive in rules else None
     if fun is None:
         return None
-    event(eqn, "is computed in a kernel", "by operations that kernels have", eqn)
+    event(eqn, "becomes several", "kernels compute these, or compute them faster", eqn)
     with restore_source_info():
         context.source_info = eqn.source_info
         # only shape and dtype: the rest of the types doesn't matter to a program for one device

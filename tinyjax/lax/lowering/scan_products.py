@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tinyjax import lax
-from tinyjax.compile.fusion.cost_record import bytes_of
 from tinyjax.compile.passes.expand import CALL, expansions
 from tinyjax.compile.passes.inline import inline
 from tinyjax.compile.passes.loops import Loop, is_control_flow, loop_of
@@ -100,7 +99,8 @@ class _Parts:
 
     def _fit(self, atoms: Iterable[Atom]) -> bool:
         """Whether these values of all iterations are few bytes."""
-        return (self.loop.length or 0) * sum(bytes_of(v.aval) for v in {*atoms}) <= MAX_BYTES
+        nbytes = sum(v.aval.size * v.aval.dtype.itemsize for v in {*atoms})
+        return (self.loop.length or 0) * nbytes <= MAX_BYTES
 
     # ---- sums over the iterations ----
 
@@ -129,7 +129,7 @@ class _Parts:
     def _replace_sum(self, number: int, terms: Sequence[Atom]) -> None:
         """Makes the carry at this position the sum of these terms."""
         producer = {v: eqn for eqn in self.eqns for v in eqn.outvars}
-        last = producer[self.outs[number]]  # type: ignore[index]
+        last = producer[self.outs[number]]
         total = terms[0]
         for term in terms[1:]:
             made = last.replace(invars=[total, term], outvars=[Var(last.outvars[0].aval)])

@@ -164,9 +164,9 @@ class Index:
             return self
         if self.op == "var":
             return change(self)
-        a, b = (arg.with_variables(change) for arg in self.args)
-        is_same = a is self.args[0] and b is self.args[1]
-        return self if is_same else OPERATIONS[self.op](a, b)
+        first, second = self.args
+        a, b = first.with_variables(change), second.with_variables(change)
+        return self if a is first and b is second else OPERATIONS[self.op](a, b)
 
     def stride(self, variable: str, chunk: int = 1) -> int | None:
         """How much it grows as the named variable grows by one; None if that varies. With `chunk`, the
@@ -174,7 +174,9 @@ class Index:
         """
         if self.op in ("const", "var"):
             return int(self.op == "var" and self.args[0] == variable)
-        a, b = (arg.stride(variable, chunk) for arg in self.args)
+        if variable not in self.names:
+            return 0
+        a, b = self.args[0].stride(variable, chunk), self.args[1].stride(variable, chunk)
         if a == b == 0:
             return 0
         if a is None or b is None:

@@ -19,9 +19,8 @@ def every_statement(body: Sequence[ir.Statement]) -> list[ir.Statement]:
     found = []
     for statement in body:
         found.append(statement)
-        if type(statement) in ir.BODIES:
-            for inner in ir.inner_bodies(statement):
-                found += every_statement(inner)
+        for name in ir.BODIES.get(type(statement), ()):
+            found += every_statement(getattr(statement, name))
     return found
 
 

@@ -74,7 +74,8 @@ class Chooser(ScheduleBuilder):
         axes = [axis for axis in axes if axis]
         if len(axes) > 1:
             fuse = Fuse(tuple(axes), why=why)
-            self.apply(replace(fuse, may_divide=bool(fuse.why_not(self.kernel))))
+            divides = isinstance(self.tried(fuse, self.kernel), str)
+            self.apply(replace(fuse, may_divide=divides))
         return "_".join(axes)
 
     def fuse_contiguous_axes(self, axes: Sequence[str], why: str) -> list[str]:
@@ -82,7 +83,9 @@ class Chooser(ScheduleBuilder):
         axes that are left.
         """
         first = 0
-        while len(axes) - first > 1 and Fuse(tuple(axes[first:])).why_not(self.kernel):
+        while len(axes) - first > 1:
+            if not isinstance(self.tried(Fuse(tuple(axes[first:])), self.kernel), str):
+                break
             first += 1
         before = self.fuse_contiguous_axes(axes[:first], why) if first else []
         return [*before, self.fuse_axes(axes[first:], why)]
@@ -209,9 +212,10 @@ class Chooser(ScheduleBuilder):
         most = max(MAX_STATEMENTS, count)
         for into_three in (False, True):
             directive = Partition(axis, into_three, multiple, why=why)
-            if directive.why_not(self.kernel):
+            made = self.tried(directive, self.kernel)
+            if isinstance(made, str):
                 return None
-            if not would_repeat and len(every_statement(directive.apply(self.kernel).body)) <= most:
+            if not would_repeat and len(every_statement(made.body)) <= most:
                 return directive
         self.leave_out(directive, "its pieces would be too many")
         return None

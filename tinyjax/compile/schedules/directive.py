@@ -34,12 +34,16 @@ class Directive:
         """Why it can't be applied to this kernel; empty if it can."""
         raise NotImplementedError
 
+    def tried(self, kernel: ir.Kernel) -> ir.Kernel | str:
+        """Another kernel that computes the same, or why it can't be applied."""
+        return self.why_not(kernel) or self._applied(kernel)
+
     def apply(self, kernel: ir.Kernel) -> ir.Kernel:
         """Another kernel that computes the same. Raises ValueError where there is a reason not to."""
-        reason = self.why_not(kernel)
-        if reason:
-            raise ValueError(f"{self} can't be applied to {kernel.name}: {reason}")
-        return self._applied(kernel)
+        made = self.tried(kernel)
+        if isinstance(made, str):
+            raise ValueError(f"{self} can't be applied to {kernel.name}: {made}")
+        return made
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         raise NotImplementedError
@@ -110,8 +114,8 @@ def path_to(body: list[ir.Statement], axis: str) -> Path:
     for s in body:
         if axis_of(s) == axis if isinstance(s, ir.For) else not axis and isinstance(s, ir.While):
             return [(body, s)]
-        for inner in ir.inner_bodies(s):
-            if path := path_to(inner, axis):
+        for name in ir.BODIES.get(type(s), ()):
+            if path := path_to(getattr(s, name), axis):
                 return [(body, s), *path]
     return []
 

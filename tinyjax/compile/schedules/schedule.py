@@ -5,7 +5,7 @@ Each directive is a separate pass, whose kernel can be recorded. Rejected direct
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tinyjax.compile.kernel.check_kernel import check_kernel
@@ -23,27 +23,38 @@ class ScheduleBuilder:
         self.naive = self.kernel = naive
         self.directives: list[Directive] = []
         self.left_out: list[Event] = []
+        # The last trial of each directive: on which kernel, and its result.
+        self.trials: dict[Directive, tuple[Kernel, Kernel | str]] = {}
+
+    def tried(self, directive: Directive, kernel: Kernel) -> Kernel | str:
+        """The kernel with a directive applied, or why it can't be; computed once."""
+        if directive not in self.trials or self.trials[directive][0] is not kernel:
+            self.trials[directive] = kernel, directive.tried(kernel)
+        return self.trials[directive][1]
 
     def apply(self, *directives: Directive) -> None:
         """Raises ValueError for a directive that can't be applied."""
         for directive in directives:
-            self.kernel = self._pass(directive, "applied", directive.why, directive.apply)
+            made = self.tried(directive, self.kernel)
+            if isinstance(made, str):
+                made = directive.apply(self.kernel)  # raises the error
+            self.kernel = self._pass(directive, "applied", directive.why, made)
             self.directives.append(directive)
 
     def leave_out(self, directive: Directive, reason: str) -> None:
         """Records that a directive was considered, and why it was rejected."""
-        self._pass(directive, "left out", reason, lambda kernel: kernel)
+        self._pass(directive, "left out", reason, self.kernel)
         self.left_out.append(Event(str(directive), "left out", reason))
 
     def apply_if_possible(self, *directives: Directive) -> bool:
         """Applies the directives in order if all are possible; returns whether it did."""
         kernel = self.kernel
         for directive in directives:
-            if reason := directive.why_not(kernel):
-                self.leave_out(directive, reason)
+            made = self.tried(directive, kernel)
+            if isinstance(made, str):
+                self.leave_out(directive, made)
                 return False
-            if directive is not directives[-1]:
-                kernel = directive.apply(kernel)
+            kernel = made
         self.apply(*directives)
         return True
 
@@ -53,12 +64,10 @@ class ScheduleBuilder:
             self.leave_out(directive, reason)
         return not reason
 
-    def _pass(
-        self, directive: Directive, what: str, why: str, work: Callable[[Kernel], Kernel]
-    ) -> Kernel:
+    def _pass(self, directive: Directive, what: str, why: str, made: Kernel) -> Kernel:
         def run(kernel: Kernel) -> Kernel:
             event(directive, what, why)
-            return work(kernel)
+            return made
 
         name = type(directive).__module__.rpartition(".")[2]  # that of its file
         return run_pass(name, run, self.kernel, subject=self.naive.name)

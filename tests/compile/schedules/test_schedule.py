@@ -59,6 +59,15 @@ def test_what_was_left_out_is_recorded_and_printed_with_its_reason():
     assert record.before is record.after
 
 
+def test_a_directive_that_was_tried_is_not_computed_again(monkeypatch):
+    builder, split, computed = ScheduleBuilder(doubled(100)), Split("i1", 16), []
+    monkeypatch.setattr(Split, "_changed", lambda self, loop: computed.append(loop) or [loop])
+    builder.tried(split, builder.kernel)
+    assert builder.apply_if_possible(split) and len(computed) == 1
+    builder.tried(split, builder.kernel)  # another kernel
+    assert len(computed) == 2
+
+
 # ---- wrong directives ----
 
 

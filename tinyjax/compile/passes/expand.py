@@ -2,8 +2,8 @@
 
 A primitive such as lu is a host step: LAPACK works on whole matrices. Where these are small, a kernel is
 faster, and a loop around them can be a kernel too. A sum of complex numbers is one of each part; a
-convolution's padding is a pad before it, and products leave a scan. `expansions` has a function for each such primitive, which decides
-by the equation. The result may be a cond with one branch, which is always one kernel.
+convolution's padding is a pad before it; products leave a scan. `expansions` has a function for each such
+primitive, which decides by the equation. The result may be a cond with one branch, always one kernel.
 """
 
 from __future__ import annotations

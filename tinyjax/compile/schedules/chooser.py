@@ -3,7 +3,8 @@
 1. *Fuse* axes that are contiguous in memory, or too short.
 2. *Lanes*: on a CPU, the iterations of a loop become vectors, if they are neighbours in memory or evenly
    spaced, or a sum. A loop over few elements (three coordinates, say) doesn't fill a vector: then the
-   iterations of the loop around it are the lanes. On a GPU, the lanes are the work-items of a group.
+   iterations of the loop around it are the lanes. Elements that data scatters are loaded lane by lane, if the
+   lanes compute more than that. On a GPU, the lanes are the work-items of a group.
 3. Cut a loop at its borders, so that inside of them nothing is tested (*Partition*).
 4. *Share out* independent iterations among work-items, if each then has enough of them.
 
@@ -130,7 +131,7 @@ class Chooser(ScheduleBuilder):
             lanes.find_varying(loop.body)
             inside = every_statement(loop.body)
             apart = [s.index for s in inside if isinstance(s, Load) and lanes.access(s) == "apart"]
-            places += [lanes.is_data(at) or lanes.stride(at) is None for at in apart]
+            places += map(lanes.is_data, apart)  # others may be borders, where the loop is cut
             work += work_of(inside)
         if not places or not all(places) or work < GATHERED * len(places):
             return None

@@ -185,8 +185,8 @@ class Builder(StatementWriter):
                 eqn = self.producer[v]
                 lowering = lowering_of(eqn, self.target)
                 read = eqn.invars if isinstance(lowering, Elementwise) else []
-                alike = (u for u in read if isinstance(u, Var) and u.aval.shape == v.aval.shape)
-                missing = [(u, eqn) for u in alike if u not in known]
+                same = [u for u in read if isinstance(u, Var) and u.aval.shape == v.aval.shape]
+                missing = [(u, eqn) for u in same if u not in known]
                 pending += missing
                 if not missing:
                     with ir.statements_of(eqn):

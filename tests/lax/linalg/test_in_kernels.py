@@ -10,6 +10,7 @@ import tinyjax as jax
 from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.lax import linalg
+from tinyjax.lax.linalg.svd import svd_of_any_signs
 
 
 def floats(*shape, seed=0):
@@ -163,73 +164,78 @@ def close(x, y, scale):
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 16])
-def test_eigenvalues_ascend_and_vectors_are_orthonormal(n):
+def test_eigenvalues_ascend(n):
     a = special_matrices(n, n)
     a = (a + a.swapaxes(1, 2)).astype(np.float32)
-    eigh = jax.jit(linalg.eigh)
-    assert ": host" not in eigh.lower(a).as_text("schedule")
-    norm = abs(np.linalg.eigvalsh(np.float64(a))).max(-1)
-    for v, w in (eigh(a), map(np.stack, zip(*map(eigh, a)))):
+    eigvalsh = jax.jit(jnp.linalg.eigvalsh)
+    assert ": host" not in eigvalsh.lower(a).as_text("schedule")
+    expected = np.linalg.eigvalsh(np.float64(a))
+    for w in (eigvalsh(a), np.stack(list(map(eigvalsh, a)))):
         assert (np.diff(w) >= 0).all()
-        close(np.asarray(v).swapaxes(1, 2) @ v, np.eye(n), 1)
-        close(v * w[:, None], a @ np.asarray(v), norm)
-        close(np.asarray(w)[:, None], np.linalg.eigvalsh(np.float64(a))[:, None], norm)
+        close(np.asarray(w)[:, None], expected[:, None], abs(expected).max(-1))
 
 
-def test_eigh_reads_one_triangle_and_gives_nan_for_nan_and_infinity():
+def test_eigvalsh_reads_one_triangle_and_gives_nan_for_nan_and_infinity():
     a = floats(4, 5, 5)
     a[1, 3, 2], a[2, 2, 3] = np.nan, np.inf
     for lower in False, True:
-        eigh = jax.jit(functools.partial(linalg.eigh, lower=lower, symmetrize_input=False))
+        w = jax.jit(lambda a, how=lower: linalg.eigh(a, lower=how, symmetrize_input=False)[1])(a)
+        assert np.isnan(w[2 - lower]).all()
         fine = [0, 1 + lower, 3]
-        v, w = eigh(a)
-        assert np.isnan(v[2 - lower]).all() and np.isnan(w[2 - lower]).all()
         expected = np.linalg.eigvalsh(a[fine], "L" if lower else "U")
         np.testing.assert_allclose(w[np.array(fine)], expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("full_matrices", [False, True])
-@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (16, 16), (5, 3), (2, 9), (40, 7)])
-def test_singular_values_descend_and_vectors_are_orthonormal(shape, full_matrices):
+SHAPES = [(1, 1), (3, 3), (16, 16), (5, 3), (2, 9), (40, 7)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_singular_values_descend(shape):
     a = special_matrices(*shape).astype(np.float32)
-    svd = jax.jit(functools.partial(linalg.svd, full_matrices=full_matrices))
-    assert ": host" not in svd.lower(a).as_text("schedule")
+    svdvals = jax.jit(jnp.linalg.svdvals)
+    assert ": host" not in svdvals.lower(a).as_text("schedule")
     expected = np.linalg.svd(np.float64(a), compute_uv=False)
-    norm, k = expected.max(-1), min(shape)
-    for u, s, vh in (svd(a), map(np.stack, zip(*map(svd, a)))):
-        u, s, vh = map(np.asarray, (u, s, vh))
+    for s in (svdvals(a), np.stack(list(map(svdvals, a)))):
         assert (np.diff(s) <= 0).all()
-        close(u.swapaxes(1, 2) @ u, np.eye(u.shape[-1]), 1)
-        close(vh @ vh.swapaxes(1, 2), np.eye(vh.shape[-2]), 1)
-        close(u[:, :, :k] * s[:, None] @ vh[:, :k], a, norm)
-        close(s[:, None], expected[:, None], norm)
-    close(
-        jax.jit(functools.partial(linalg.svd, compute_uv=False))(a)[:, None],
-        expected[:, None],
-        norm,
-    )
+        close(np.asarray(s)[:, None], expected[:, None], expected.max(-1))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_singular_vectors_are_orthonormal(shape):
+    a = special_matrices(*shape).astype(np.float32)
+    norm = np.linalg.svd(np.float64(a), compute_uv=False).max(-1)
+    svd = jax.jit(svd_of_any_signs)
+    assert ": host" not in svd.lower(a).as_text("schedule")
+    for s, u, vh in (svd(a), map(np.stack, zip(*map(svd, a)))):
+        u, vh = np.asarray(u), np.asarray(vh)
+        close(u.swapaxes(1, 2) @ u, np.eye(min(shape)), 1)
+        close(vh @ vh.swapaxes(1, 2), np.eye(min(shape)), 1)
+        close(u * np.asarray(s)[:, None] @ vh, a, norm)
 
 
 def test_svd_gives_nan_for_nan_and_infinity():
     a = floats(3, 4, 3)
     a[0, 1, 1], a[2, 3, 0] = np.nan, np.inf
-    for x in jax.jit(linalg.svd)(a):
+    for x in jax.jit(svd_of_any_signs)(a):
         assert np.isnan(x[np.array([0, 2])]).all() and np.isfinite(x[1]).all()
 
 
-def test_gradients_of_eigenvalues_and_singular_values_in_a_loop():
+def test_vectors_that_are_results_have_lapacks_signs():
+    a, f = floats(4, 4), lambda a: (*linalg.eigh(a), *linalg.svd(a))
+    for x, y in zip(jax.jit(f)(a), f(a), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5)
+
+
+def test_what_signs_do_not_change_is_computed_in_kernels():
     def f(a):
         def step(a, _):
-            w, v = jnp.linalg.eigh(a @ a.T)
-            u, s, vh = jnp.linalg.svd((v / (1 + w)) @ v.T @ a)
-            return (u / (1 + s)) @ vh, s.sum()
+            return jnp.linalg.pinv(a), jnp.linalg.norm(a, "nuc")
 
         return lax.scan(step, a, length=3)[1].sum()
 
     a = floats(4, 4)
     assert ": host" not in jax.jit(jax.grad(f)).lower(a).as_text("schedule")
-    agree_all = jax.jit(jax.grad(f))(a), jax.grad(f)(a)
-    np.testing.assert_allclose(*agree_all, rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(jax.jit(jax.grad(f))(a), jax.grad(f)(a), rtol=2e-3, atol=1e-4)
 
 
 def test_complex_systems():

@@ -8,6 +8,7 @@ primitive, which decides by the equation. The result may be a cond with one bran
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from tinyjax.compile.record import event
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, context, restore_source_info
 from tinyjax.core.inlining import inline_calls
-from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
+from tinyjax.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn
 from tinyjax.core.tracing import trace_to_jaxpr
 
 # A function of an equation: it returns a function of its operands that computes its results in a kernel, or
@@ -43,7 +44,18 @@ def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
     the loops of two expansions are not found to be equal."""
     if expansions.keys().isdisjoint([eqn.primitive for eqn in closed.jaxpr.eqns]):
         return closed
-    return _with_expansions(cse(closed), expansions)
+    return _with_expansions(_with_dropped(cse(closed)), expansions)
+
+
+def _with_dropped(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same with a DropVar for each result that nothing reads, which an expansion may leave out."""
+    jaxpr = closed.jaxpr
+    read = {*jaxpr.outvars, *itertools.chain.from_iterable(eqn.invars for eqn in jaxpr.eqns)}
+    dropped = (
+        eqn.replace(outvars=[v if v in read else DropVar(v.aval) for v in eqn.outvars])
+        for eqn in jaxpr.eqns
+    )
+    return closed.replace(jaxpr=jaxpr.replace(eqns=list(dropped)))
 
 
 def expand_late(closed: ClosedJaxpr) -> ClosedJaxpr:

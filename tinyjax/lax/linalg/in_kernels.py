@@ -21,7 +21,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.compile.passes.expand import expansions
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.jaxpr import DropVar, JaxprEqn
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.cond import cond_p
@@ -33,7 +33,7 @@ from tinyjax.lax.linalg.eigh import eigh_p
 from tinyjax.lax.linalg.lu import lu_p
 from tinyjax.lax.linalg.qr import qr_p
 from tinyjax.lax.linalg.spectra import diagonal
-from tinyjax.lax.linalg.svd import svd_p
+from tinyjax.lax.linalg.svd import SvdAlgorithm, svd_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
 from tinyjax.lax.linalg.tridiagonal import tridiagonal_solve_p
 from tinyjax.transform.batching import moveaxis, vmap
@@ -362,8 +362,9 @@ def _order(keys: Any) -> Any:
 
 
 def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
-    """Eigenvectors and eigenvalues. With a multiple of the unit matrix added, all eigenvalues are positive
-    and of one size; rotated until its rows are orthogonal, the matrix then has eigenvectors as rows."""
+    """Vectors that nothing reads, and the eigenvalues. With a multiple of the unit matrix added, all
+    eigenvalues are positive and of one size. If its rows are then rotated until they are orthogonal, they are
+    eigenvectors."""
     n = a.shape[-1]
     rows, columns = _numbers(n, -2), _numbers(n)
     a = _where(rows >= columns if lower else rows <= columns, a, matrices.matrix_transpose(a))
@@ -374,9 +375,7 @@ def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
     rotated = _orthogonal_rows(_where(rows == columns, a + shift, a), n)
     rotated = rotated / lax.sqrt(_sum(rotated * rotated, -1))
     w = lax.reduce_sum(rotated * matrices.matmul(rotated, a), (1,))
-    order = _order(w)
-    v = matrices.matrix_transpose(rotated[order])
-    return [_where(is_nan, math.nan, x) for x in (v, w[order] * scale)]
+    return [rotated, _where(is_nan, math.nan, w[_order(w)] * scale)]
 
 
 def svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]:
@@ -456,8 +455,13 @@ def _one_by_one(fun: Callable[..., list[Any]], axes: int, *stacks: Any) -> list[
 
 
 def _by_rotations(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
-    """The same for a function of one matrix. It has a loop of unknown length, so it isn't one kernel."""
+    """The same for a function of one matrix. It has a loop of unknown length, so it isn't one kernel. None too
+    if vectors are read, as their signs are not LAPACK's, unless the equation asks for rotations."""
     *batch, m, n = eqn.invars[0].aval.shape
+    vectors = [v for v in eqn.outvars if v.aval.ndim > len(batch) + 1]
+    matter = eqn.params["algorithm"] is not SvdAlgorithm.JACOBI
+    if matter and not all(isinstance(v, DropVar) for v in vectors):
+        return None
     if not _has_small_matrices(eqn) or min(m, n) > MAX_ROTATED:
         return None
     fun = functools.partial(fun, **eqn.params)

@@ -455,8 +455,8 @@ def _one_by_one(fun: Callable[..., list[Any]], axes: int, *stacks: Any) -> list[
 
 
 def _by_rotations(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
-    """The same for a function of one matrix. It has a loop of unknown length, so it isn't one kernel. None too
-    if vectors are read, as their signs are not LAPACK's, unless the equation asks for rotations."""
+    """The same for a function of one matrix. It has a loop of unknown length, so it is not one kernel. None
+    too if vectors are read, as their signs are not LAPACK's, unless the equation asks for rotations."""
     *batch, m, n = eqn.invars[0].aval.shape
     vectors = [v for v in eqn.outvars if v.aval.ndim > len(batch) + 1]
     matter = eqn.params["algorithm"] is not SvdAlgorithm.JACOBI

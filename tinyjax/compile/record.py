@@ -56,7 +56,7 @@ class PassRecord:
         return variable_names(self.before.jaxpr) if isinstance(self.before, ClosedJaxpr) else {}
 
     def diff(self) -> Iterator[str]:
-        """The changed lines and context, after "+ ", "- " or "  "; all lines of another kind of object."""
+        """The changed lines and context, after "+ ", "- " or "  "; all lines if the object's kind differs."""
         import difflib
 
         if self.before is self.after:

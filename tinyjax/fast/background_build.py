@@ -8,7 +8,8 @@ A driver takes a second to build kernels for a computation that NumPy does in a 
 whole jaxpr eagerly. Results are the same up to rounding: a function of a float32 differs by at most four
 units in the last place, and sums are added in another order, which was 1e-6 of the result for thousands of
 numbers. Programs that take long in NumPy wait for their kernels instead, and so does `lower().compile()`.
-Estimates of loops are high, so NumPy tries them: one that is slow in its first tenth of a second waits.
+Estimates of loops are too high, so NumPy tries loops: if one is slow in its first tenth of a second, the
+program waits.
 
 `config.update("tinyjax_background_build", False)` turns it off, and no other shortcut: every call then waits
 for its kernels. Use it when the first call must already have the compiled program's timing or bits.
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 # NumPy computes only programs that take less than this, by the estimate below: a build takes longer.
 MAX_NUMPY_SECONDS = 0.5
 TRIAL_SECONDS = 0.1  # it tries a loop for so long
-LOOP_PART = 0.16  # of a loop's estimate counts: it is up to thirty times too high
+LOOP_PART = 0.16  # so much of a loop's estimate counts: it is up to thirty times too high
 SECONDS_PER_EQUATION = 1e-5
 SECONDS_PER_ELEMENT = 5e-9  # of operands and results
 SECONDS_PER_BYTE = 0.4e-9  # where elements are only moved, or computed by a few operations

@@ -1,7 +1,7 @@
 """Running sums, products, maxima and minima along an axis.
 
-NumPy computes them; the derivative is that of the parallel program, associative_scan, but for cumlogsumexp,
-whose sums give their elements' shares.
+NumPy computes them. The derivative is that of the parallel program, associative_scan; that of cumlogsumexp
+follows from each element's share of a sum.
 
 Source: G. Blelloch, "Prefix sums and their applications" (1990)
 """
@@ -83,8 +83,8 @@ cumlogsumexp_p = _cumulative("cumlogsumexp", in_float32(np.logaddexp.accumulate)
 
 
 def _of_log_sums(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> Any:
-    """The derivative of cumlogsumexp: a sum is that of the one before it and of an element, and its tangent
-    that of theirs by their shares."""
+    """The derivative of cumlogsumexp. Each sum adds an element to the sum before it: its tangent is the sum
+    of their tangents, each multiplied by its share."""
     (x,), (x_dot,) = primals, tangents
     out = cumlogsumexp_p.bind(x, axis=axis, reverse=reverse)
     count = x.shape[axis]

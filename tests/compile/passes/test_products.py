@@ -268,7 +268,7 @@ def test_a_large_product_of_few_rows_is_one_step_of_blas():
 
 
 @pytest.mark.parametrize("f", [lambda x: x.T @ x, lambda x: x @ x.T])
-def test_a_large_product_with_the_own_transpose_is_one_step_of_blas(f):
+def test_a_large_product_with_its_transpose_is_one_step_of_blas(f):
     (group,) = groups_of(f, data(500, 500))
     assert isinstance(group, HostGroup)
     (group,) = groups_of(lambda x: x @ x, data(500, 500))

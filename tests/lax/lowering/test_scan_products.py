@@ -35,7 +35,7 @@ def test_a_product_of_xs_is_before_the_loop():
     assert_same(rnn, X, W, U)
 
 
-def test_so_it_is_where_the_matrix_is_in_the_carry():
+def test_a_product_with_a_matrix_that_the_carry_keeps_is_too():
     def f(xs, w, u):
         def step(carry, x):
             h, w = carry

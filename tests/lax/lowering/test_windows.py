@@ -88,7 +88,7 @@ def test_windows_of_an_array_that_is_padded_before_test_nothing(padding, dtype, 
 
 
 @pytest.mark.parametrize("windows", sorted(set(WINDOWS) - {"none"}))
-def test_a_function_of_ones_own_combines_in_a_kernel(windows):
+def test_a_custom_function_combines_in_a_kernel(windows):
     image = np.nan_to_num(IMAGE, neginf=-3).astype(np.int32)
     x, init = (image, image > 0), (np.int32(5), np.bool_(True))
 

@@ -30,7 +30,7 @@ def c_type(dtype: np.dtype) -> str:
 
 
 def type_text(value: Value | PrivateArray) -> str:
-    """The type of a scalar's or vector's variable: a vector's bools are ints of all ones or zeros."""
+    """The type of a scalar or vector variable. Bools of vectors are ints of all ones or all zeros."""
     if value.width == 1:
         return c_type(value.dtype)
     return f"{'int' if value.dtype == np.bool_ else c_type(value.dtype)}{value.width}"

@@ -151,7 +151,9 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
         case ir.Combine(array, at, op, value):
             so_far = ir.Value(_element(array, at), array.dtype, array.width)
             yield f"{so_far} = {operation_text(op, so_far, [so_far, value], scope.calls)};", origin
-        case ir.For() | ir.While() | ir.If():
+        case ir.For():
+            yield from _nested_lines(_with_rows(statement), scope)
+        case ir.While() | ir.If():
             yield from _nested_lines(statement, scope)
         case ir.Barrier():
             yield "barrier(CLK_LOCAL_MEM_FENCE);", origin
@@ -171,12 +173,12 @@ def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterato
     `!more || tj_stopped(...)`."""
     origin = statement.origin
     match statement:
-        case ir.For(variable, start, stop, _, step, each):
+        case ir.For(variable, start, stop, body, step, each):
             advance = f"++{variable}" if step == 1 else f"{variable} += {step}"
             also = f" && !{stopped_text(each, scope.calls)}" if each else ""
             head = f"{scope.index} {variable} = {start}; {variable} < {stop}{also}; {advance}"
             yield f"for ({head}) {{", origin
-            yield from lines_of(_with_rows(statement), scope, "  ")
+            yield from lines_of(body, scope, "  ")
         case ir.While(head, holds, body, each):
             yield "for (;;) {", origin
             yield from lines_of(head, scope, "  ")
@@ -192,13 +194,13 @@ def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterato
     yield "}", origin
 
 
-def _with_rows(loop: ir.For) -> list[ir.Statement]:
-    """The statements of a loop. Where vectors are multiplied with numbers of several rows, each row has an
-    address. Else C would extend the sum of row and column to 64 bits in each iteration, for each row: with
-    AVX2, a matrix product took a third longer."""
+def _with_rows(loop: ir.For) -> ir.For:
+    """The loop, in which each row has an address where numbers of several rows are multiplied with vectors.
+    Otherwise C extends the sum of row and column to 64 bits in each iteration, for each row: with AVX2, a
+    matrix product took a third longer."""
     widths = [s.target.width for s in loop.body if isinstance(s, ir.Load)]
     if widths.count(1) < 2 or max(widths) == 1:
-        return loop.body
+        return loop
 
     def changed(s: ir.Statement) -> ir.Statement:
         if not isinstance(s, ir.Load) or s.target.width > 1 or s.index.op != "+":
@@ -209,7 +211,7 @@ def _with_rows(loop: ir.For) -> list[ir.Statement]:
         memory = replace(s.memory, name=f"({s.memory.name} + {row})")
         return replace(s, memory=memory, index=column)
 
-    return [changed(s) for s in loop.body]
+    return replace(loop, body=[changed(s) for s in loop.body])
 
 
 def _arrival_lines(ticket: ir.Buffer, scope: Scope) -> list[str]:

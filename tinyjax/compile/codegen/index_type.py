@@ -23,7 +23,7 @@ def index_type(kernel: ir.Kernel) -> str:
 
 
 def with_long_minima(body: ir.Body) -> ir.Body:
-    """The statements with only longs in min and max: C refuses to choose for a long and an int."""
+    """The statements with only longs in min and max: C can't choose between a long and an int."""
     return rewritten(body, lambda statement: with_parts(statement, _long_minima))
 
 

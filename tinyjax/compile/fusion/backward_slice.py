@@ -16,7 +16,7 @@ from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 
 @dataclass
 class BackwardSlice:
-    """The stored values that a computation reads; True if it is only at the result's own place."""
+    """The stored values that a computation reads; True for those read only at the result's own place."""
 
     eqns: dict[JaxprEqn, None] = field(default_factory=dict)  # a set that keeps the order
     inputs: dict[Var, bool] = field(default_factory=dict)

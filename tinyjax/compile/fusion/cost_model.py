@@ -45,7 +45,7 @@ MIN_IN_PLACE = 64
 
 # ---- reductions ----
 
-# Columns that are enough for a GPU's kernel by columns. A CPU's vectors may be larger than a row.
+# Enough columns for a GPU's kernel by columns. On a CPU, vectors may be longer than a row.
 MIN_COLUMNS = 16
 # With at most this many rows, each element of a sum is computed by itself, like an elementwise operation.
 FEW_TERMS = 16

@@ -43,7 +43,7 @@ def hoist_invariants(
 def _invariant(
     body: Jaxpr, same: set[Var], is_wanted: Callable[[JaxprEqn], bool]
 ) -> list[JaxprEqn]:
-    """Wanted equations whose operands no iteration changes, and those that make these, in order."""
+    """Wanted equations whose operands no iteration changes, and those that compute them, in order."""
     invariant: list[JaxprEqn] = []
     for eqn in body.eqns:
         is_same = all(isinstance(v, Literal) or v in same for v in eqn.invars)

@@ -73,7 +73,7 @@ class Cluster:
 
 
 def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
-    """The form of a reduction's kernel. None for others, and for sums of few rows: these are elementwise."""
+    """The form of a reduction's kernel. None for others, and for sums of few rows, which are elementwise."""
     if not isinstance(lowering, Reduction) or lowering.term is not element_along_axes:
         return None
     results, combined = eqn.outvars[0].aval.size, math.prod(axes_sizes(eqn))

@@ -40,7 +40,7 @@ Known = dict[Index, dict[JaxprAtom, ir.Scalar]]  # flat position -> the elements
 
 
 class Builder(StatementWriter):
-    """Writes statements into `body`. `places` is where values are in memory; `producer` makes others."""
+    """Writes statements into `body`. `places` maps values to memory, `producer` the others to equations."""
 
     def __init__(self, names: dict[Var, str], target: Target):
         super().__init__()
@@ -128,7 +128,7 @@ class Builder(StatementWriter):
 
     @contextmanager
     def loop(self, size: int) -> Iterator[Index]:
-        """A For of `size` iterations; of one, it is the statements alone, and of none, it is dropped."""
+        """A For of `size` iterations. A single one needs no loop; with none, the statements are dropped."""
         if size == 1:
             yield index(0)
             return
@@ -139,7 +139,7 @@ class Builder(StatementWriter):
 
     @contextmanager
     def loops(self, shape: Sequence[int], names: Sequence[str] = ()) -> Iterator[Position]:
-        """Nested loops, one for each axis; with `names` for variables, also for those of one iteration."""
+        """Nested loops, one for each axis. With `names` for the variables, axes of size 1 have loops too."""
         loops = map(self.axis, names, shape) if names else map(self.loop, shape)
         with ExitStack() as stack:
             yield Position(shape, list(map(stack.enter_context, loops)))
@@ -185,8 +185,8 @@ class Builder(StatementWriter):
                 eqn = self.producer[v]
                 lowering = lowering_of(eqn, self.target)
                 read = eqn.invars if isinstance(lowering, Elementwise) else []
-                alike = (u for u in read if isinstance(u, Var) and u.aval.shape == v.aval.shape)
-                missing = [(u, eqn) for u in alike if u not in known]
+                same = [u for u in read if isinstance(u, Var) and u.aval.shape == v.aval.shape]
+                missing = [(u, eqn) for u in same if u not in known]
                 pending += missing
                 if not missing:
                     with ir.statements_of(eqn):

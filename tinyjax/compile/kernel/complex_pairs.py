@@ -37,7 +37,7 @@ class Pair:
 
     @property
     def value(self) -> Pair:
-        """The scalars that its Numbers are."""
+        """The same pair as scalars instead of Numbers."""
         return Pair(self.real.value, self.imag.value)
 
     def __add__(self, w: Pair) -> Pair:

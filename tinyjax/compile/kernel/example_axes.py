@@ -316,7 +316,7 @@ class _Probe(Builder):
         return Value(self.fresh("x"), atom.aval.dtype)
 
     def update(self, eqn: JaxprEqn, update: Update, coords: list[Index]) -> None:
-        """Reads like an update: at its own place along batch axes and those that windows cover whole."""
+        """Reads as an update does: at its own place along batch axes and those that windows cover whole."""
         (out,) = eqn.outvars
         ctx = LoweringRuleContext(self, eqn, out, Position(out.aval.shape, coords))
         number, elsewhere = _variables("n", update.counts), _variables("w", update.sizes)

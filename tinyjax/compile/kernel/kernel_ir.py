@@ -90,7 +90,7 @@ class statements_of:  # noqa: N801 (used as a statement is)
 
 @dataclass(frozen=True)
 class HasOrigin:
-    """A statement knows its equation, or a loop several, as a tuple; it equals others that do the same."""
+    """A statement has its equation, a loop several as a tuple; statements that do the same are equal."""
 
     origin: Any = field(default_factory=origin, kw_only=True, compare=False, repr=False)
 
@@ -161,7 +161,7 @@ class Store(HasOrigin):
 
 @dataclass(frozen=True)
 class Allocate(HasOrigin):
-    """Allocates a private array, whose elements are `initial`, or must be stored before they are loaded."""
+    """Allocates a private array. Without `initial`, its elements must be stored before they are loaded."""
 
     array: PrivateArray
     initial: Const | None

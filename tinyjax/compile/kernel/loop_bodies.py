@@ -150,7 +150,7 @@ class BodyBuilder(PrivateArrayBuilder):
             at = index(loop.length - 1) - i if loop.reverse else i
             self.bind(const_vars, consts)
 
-            def row(v: Atom, stack: Any) -> Any:  # or the only value of a stack
+            def row(v: Atom, stack: Any) -> Any:  # or the value, if it is the only one
                 return stack.part(at * v.aval.size) if isinstance(stack, MemRef) else stack
 
             self.bind(x_vars, list(map(row, x_vars, xs)))

@@ -106,7 +106,7 @@ class _ProductNest(NestBuilder):
         return Position(self.summed, coords)
 
     def position(self, numbers: Sequence[Index]) -> Position:
-        """The result's element at these numbers; of two kinds, an axis counts the second fastest."""
+        """The result's element at these numbers. If an axis is of two kinds, the second counts fastest."""
         coords = [index(0)] * self.out.aval.ndim
         for sizes, number in zip(self.kinds, numbers):
             for axis, coord in zip(sizes, Position([*sizes.values()], flat=number).coords):

@@ -11,7 +11,8 @@ integer type that has the bits of a C float or double, `{all_but_sign}` its mask
 of infinity are. A text may differ by the kind of the first operand: b(ool), i(nt), u(nsigned) or f(loat).
 
 A capital letter is the kind of a vector: there `{t}` and `{signed}` are vectors' types, `{u0}` and `{u1}` the
-operands as unsigned integers, and a bool is an int of equal bits. Without a text, lanes are computed singly.
+operands as unsigned integers, and a bool is an int of equal bits. Without such a text, an operation is
+computed lane by lane.
 """
 
 from __future__ import annotations

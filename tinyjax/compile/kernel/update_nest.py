@@ -77,9 +77,8 @@ class UpdateWriter:
         operands = [Operand(b, v) for v in eqn.invars]
         ctx = LoweringRuleContext(b, eqn, out, Position(self.shape, flat=index(0)))
         starts, conditions = self.update.windows(ctx, number, outer, *operands, **eqn.params)
-        with (
-            b.block() as body
-        ):  # where C's compiler knows that starts are inside, and clamps nothing
+        with b.block() as body:
+            # Clamped after the test, where C's compiler sees that starts are inside, and drops the clamps
             first = [starts[axis]() for axis in self.inner]
             with b.loops_along(out, self.inner, self.update.sizes) as within:
                 inside = self._position(outer, within.coords).coords

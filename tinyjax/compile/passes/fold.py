@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.passes.patterns import Producer, constant, full, walk
 from tinyjax.compile.record import event
-from tinyjax.compile.target import CPU
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import to_numpy
 from tinyjax.core.bind import impl_rules
@@ -53,10 +51,10 @@ def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _repeated(eqn: JaxprEqn, producer: Producer) -> Any:
     """The number in each element of an elementwise result, if all operands repeat numbers; else None."""
-    numbers = [constant(v, producer) for v in eqn.invars]
-    if not numbers or None in numbers or all(v.aval.shape == () for v in eqn.invars):
+    if eqn.primitive.facts.axes != "elementwise" or not [v for v in eqn.invars if v.aval.shape]:
         return None
-    if not isinstance(lowering_of(eqn, CPU), Elementwise):
+    numbers = [constant(v, producer) for v in eqn.invars]
+    if None in numbers:
         return None
     atoms = [Literal(n, v.aval.update(shape=())) for n, v in zip(numbers, eqn.invars)]
     outvars = [Var(v.aval.update(shape=())) for v in eqn.outvars]

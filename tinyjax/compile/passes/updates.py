@@ -1,7 +1,8 @@
 """Sums with updates: what is added to zeros and then to an array is added to the array.
 
 The gradient of an array that a program indexes several times is a sum of such updates, one for each place.
-Each update is then rounded beside the array's element, as in XLA; 16 bits would lose small ones, and stay.
+Each update is then rounded beside the array's element, as in XLA. Sums of 16-bit floats stay as they are, as
+they would lose small updates.
 """
 
 from __future__ import annotations

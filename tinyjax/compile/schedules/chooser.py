@@ -103,9 +103,9 @@ class Chooser(ScheduleBuilder):
         self, axis: str, overlap: bool = True, of_rows: bool = False
     ) -> Vectorize | None:
         """Vectors along the axis if possible: of neighbours in memory, or strided ones if all are whole. The
-        last one may `overlap` if there are enough elements, or else smaller vectors may hold a short row;
-        `of_rows`, which are shorter than a vector, the lanes are neighbouring rows, and gather what data or
-        divisions scatter."""
+        last one may `overlap` if there are enough elements; otherwise smaller vectors may hold a short row.
+        With `of_rows`, for rows shorter than a vector, the lanes are neighbouring rows, and gather what data
+        or divisions scatter."""
         size, strides, width = self.size(axis), self._strides(axis, of_rows), self.width
         if size < width and not overlap:
             parts = width // 2, width // 4

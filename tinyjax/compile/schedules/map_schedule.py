@@ -3,7 +3,7 @@
 They choose which loops are fused, which one is vectorized, and how work-items share the work.
 
 On a CPU, loops are collapsed as long as no index is then found by division; the innermost one is split into
-vectors where neighbours are contiguous in memory, of which a row's last one is cut off if it's only a part;
+vectors where neighbours are contiguous in memory, and a row's last vector is cut off if it is only a part;
 and the outermost one is shared out among work-items, which should have long runs. A large array that is read
 along another axis is read in tiles. On a GPU, all loops are fused, and a work-item computes every n-th
 element.

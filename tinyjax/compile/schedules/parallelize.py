@@ -1,6 +1,6 @@
 """Parallelize: a loop's iterations shared out among work-items, which run at once.
 
-Work-item 3 runs the iterations of the fourth run. On a CPU runs are long and items few. On a GPU runs are
+Work-item 3 has the fourth run of iterations. On a CPU runs are long and items few. On a GPU runs are
 *cyclic*: of n items, item 3 has iterations 3, 3 + n, 3 + 2 n, ..., so that neighbours load neighbours (CUDA
 calls it a grid-stride loop). Applied again, to an inner loop, it lets several items share a run.
 

@@ -83,7 +83,7 @@ class Partition(LoopDirective):
         return pieces
 
     def _wholes(self, loop: ir.For, cuts: Sequence[int]) -> Iterator[int]:
-        """Where whole multiples begin and end between the cuts; at multiples if work-items share it."""
+        """Where whole vectors begin and end between the cuts; at multiples if work-items share the loop."""
         for start, stop in itertools.pairwise(cuts):
             first = start if _is_fixed(loop) else -(-start // self.multiple) * self.multiple
             if (count := (stop - first) // self.multiple) > 0:

@@ -56,7 +56,7 @@ class _Tiles(Chooser):
         sum_of = next(s.array for s in every_statement(self.naive.body) if isinstance(s, Allocate))
         self.lanes = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), power_of_two(self.columns))
         # An element loaded from a row is multiplied with two vectors, if their sums fit in registers, and
-        # if columns that the last tile shares with another are few: results can't be in place then.
+        # if few columns are in the last tile and in another one: results that are can't be in place.
         in_place = _may_be_in_place(self.naive)
         shared = -self.columns % (2 * self.lanes)
         has_few = shared <= (0 if in_place else self.columns // 32)

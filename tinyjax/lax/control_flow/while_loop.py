@@ -91,7 +91,7 @@ def _where(pred: np.ndarray, x: ArrayImpl, y: ArrayImpl) -> ArrayImpl:
 
 
 def choose(holds: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The same of NumPy arrays."""
+    """The same for NumPy arrays."""
     return np.where(holds.reshape(holds.shape + (1,) * (x.ndim - holds.ndim)), x, y)
 
 

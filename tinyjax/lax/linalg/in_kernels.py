@@ -104,7 +104,7 @@ def _iterate(step: Callable[..., Any], carry: Any, count: int, reverse: bool = F
 
 
 def _size(x: Any) -> Any:
-    """LAPACK's measure of numbers: of complex ones, the sum of the parts' sizes."""
+    """The magnitudes by which LAPACK compares numbers: for complex ones, |real part| + |imaginary part|."""
     if x.dtype.kind != "c":
         return lax.abs(x)
     return lax.abs(lax.real(x)) + lax.abs(lax.imag(x))
@@ -297,9 +297,10 @@ def _orthogonal_rows(x: Any, columns: int) -> Any:
     """`x` with its rows rotated until their first `columns` elements are orthogonal: Jacobi's method,
     one-sided.
 
-    Row i of `upper` and of `lower` are a pair, and a round rotates all pairs at once. As in a tournament, all
-    rows but the first then move on: after a sweep each has met each, and is where it was. The last sweep
-    finds that the rows were orthogonal, to within the rounding of the largest."""
+    Row i of `upper` and of `lower` are a pair, and a round rotates all pairs at once. As in a
+    round-robin tournament, all rows but the first then move on: after a sweep, each row was paired with each
+    other one and is back at its place. The last sweep finds that the rows were orthogonal, to within the
+    rounding of the largest."""
     n = len(x)
     half = (n + 1) // 2
     x = lax.pad(x, np.zeros((), x.dtype), ((0, 2 * half - n, 0), (0, 0, 0)))
@@ -346,8 +347,8 @@ def _orthogonal_rows(x: Any, columns: int) -> Any:
 
 
 def _scale(a: Any) -> tuple[Any, Any]:
-    """The largest size of an element, 1 for zeros: without it, squares are in the range of floats. And
-    whether the matrix has NaN or infinity."""
+    """The largest magnitude of an element (1 for a matrix of zeros), and whether one is NaN or infinite. The
+    squares of a matrix divided by it are in the range of floats."""
     largest = lax.reduce_max(lax.abs(a), (0, 1))
     return _where(largest > 0, largest, 1.0), ~(largest < math.inf)
 
@@ -378,8 +379,8 @@ def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
 
 
 def svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]:
-    """Singular values; with `compute_uv` U and V^H too. V makes the columns of A V orthogonal. Those of
-    them that are not zero are U's; a QR decomposition adds the others."""
+    """Singular values; with `compute_uv` U and V^H too. V makes the columns of A V orthogonal. Those
+    that are not zero, normalized, are columns of U; a QR decomposition adds the others."""
     m, n = a.shape
     if m < n:
         a = matrices.matrix_transpose(a)
@@ -425,7 +426,7 @@ def _as_kernel(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
 
 
 def _has_small_matrices(eqn: JaxprEqn) -> bool:
-    """Whether a kernel takes less time for one of its matrices than LAPACK and the way to it."""
+    """Whether a kernel takes less time for one of its matrices than a call of LAPACK."""
     avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
     dtypes = "fdFD" if eqn.primitive in (lu_p, triangular_solve_p) else "fd"
     if avals[0].dtype.char not in dtypes or not all(aval.size for aval in avals):
@@ -454,8 +455,8 @@ def _one_by_one(fun: Callable[..., list[Any]], axes: int, *stacks: Any) -> list[
 
 
 def _by_rotations(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
-    """The same for a function of one matrix, which has a loop of unknown length, so not in one kernel. None
-    too for vectors that are read, as their signs are not LAPACK's, unless the equation asks for rotations."""
+    """The same for a function of one matrix. It has a loop of unknown length, so it isn't one kernel. None too
+    for vectors that are read, as their signs are not LAPACK's, unless the equation asks for rotations."""
     *batch, m, n = eqn.invars[0].aval.shape
     vectors = [v for v in eqn.outvars if v.aval.ndim > len(batch) + 1]
     matter = eqn.params["algorithm"] is not SvdAlgorithm.JACOBI

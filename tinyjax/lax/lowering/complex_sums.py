@@ -53,8 +53,8 @@ def product_of_integers(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
 
 
 def _product_of_halves(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
-    """A large product, of operands that are converted once: else a kernel would for each panel, and NumPy
-    one by one."""
+    """A large product, whose operands are converted once: a kernel would convert them for each panel, and
+    NumPy one by one."""
     exact = sum_dtype(eqn.outvars[0].aval.dtype)
     is_exact = all(v.aval.dtype == exact for v in (*eqn.invars, *eqn.outvars))
     return None if is_exact or not is_large(eqn) else _product_in(eqn, exact)

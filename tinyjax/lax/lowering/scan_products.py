@@ -230,7 +230,7 @@ def _without(eqns: Iterable[JaxprEqn], others: Iterable[JaxprEqn]) -> list[Jaxpr
 
 
 def _with_split_products(body: ClosedJaxpr, before: set[Var]) -> ClosedJaxpr:
-    """A product with rows that are joined from known ones and others, as a sum of products of each."""
+    """Splits a product of rows that are joined from known ones and others into a sum of products."""
 
     def change(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
         joined = producer.get(eqn.invars[0]) if _is_product(eqn) else None

@@ -96,7 +96,7 @@ def _folded(eqn: JaxprEqn) -> Callable | None:
 
 
 def _every(x: Any, start: Sequence[int], strides: Sequence[int], counts: Sequence[int]) -> Any:
-    """So many elements along each axis, from the start on."""
+    """`counts` elements along each axis, from `start` on."""
     ends = [at + stride * (n - 1) + 1 for at, stride, n in zip(start, strides, counts)]
     return lax.slice(x, start, ends, strides)
 

@@ -1,11 +1,11 @@
-"""Division of vectors of integers, for which CPUs have no instruction; integers of floats; rem of float32.
+"""Division of integer vectors, for which CPUs have no instruction; floats to integers; rem of float32.
 
 A division of float64s, rounded down, is exact: a fraction x / y that is no integer is at least 1 / |y| away
 from one, more than the error of a float64 of its size. x / 0 is -1 and its remainder x, as in JAX.
 
 rem of float32 is what C's fmod gives, to the bit. A quotient of less than 2**29 has so few digits that its
-product with a float32 is exact in float64, and so is the difference. Larger quotients are taken off 29 digits
-at a time, from the highest on.
+product with a float32 is exact in float64, and so is the difference. Larger quotients are subtracted
+29 digits at a time, the highest first.
 
 Source: the C standard, 7.12.10.1 and F.10.7.1
 """

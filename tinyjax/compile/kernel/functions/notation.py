@@ -220,7 +220,7 @@ def where_any(
 def repeat(
     name: str, holds: Callable[..., Number], step: Callable[..., Sequence[Number]], *first: Number
 ) -> list[Number]:
-    """`step` of the numbers for which `holds`, as long as it does for any element, in variables of a name."""
+    """Applies `step` to numbers for which `holds`, until there are none. Variables of this name have them."""
     trace = first[0].writer
     variables = [trace.variable(name, x) for x in first]
     with trace.block() as head:

@@ -4,9 +4,9 @@ Those of erf are of float32. The digits of small differences are kept by a secon
 would cancel, and by a square in two parts. erf and erfc are within 4 units in the last place.
 
 lgamma and digamma are of float64, and of float32: computed in float64 and rounded once. The logarithm of the
-gamma function near its zeros is the difference of large numbers, and so is its derivative. Of float32 within
-2 units in the last place. Of float64 within 20 of the larger of 1 and the result, as XLA's; digamma within
-200 near its poles left of 0.
+gamma function near its zeros is the difference of large numbers, and so is its derivative. Those of float32
+are within 2 units in the last place; those of float64 within 20 units of the larger of 1 and the result, as
+XLA's are, and digamma within 200 near its poles left of 0.
 
 Source: M. Shepherd and J. Laframboise, Mathematics of Computation 36 (1981), for erfc; the polynomials of
 erf and erfc are fitted so that the largest error is smallest. For the gamma function,

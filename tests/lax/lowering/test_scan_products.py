@@ -73,6 +73,21 @@ def test_rows_joined_from_x_and_carry_have_a_product_each():
     assert_same(f, X, both)
 
 
+@pytest.mark.parametrize("known, before", [(SIZE, 1), (SIZE // 2, 0)])
+def test_joined_rows_that_are_results_have_one_product_if_few_are_known(known, before):
+    both = jnp.concatenate([W[:known], U])
+
+    def f(xs, both):
+        def step(h, x):
+            rows = jnp.concatenate([x, h], -1)
+            return rows @ both, rows
+
+        return lax.scan(step, H, xs)
+
+    assert products(f, X[..., :known], both) == (1, before)
+    assert_same(f, X[..., :known], both)
+
+
 def test_a_sum_of_products_is_one_product():
     gradient = jax.grad(lambda w, u, xs: jnp.sum(rnn(xs, w, u)[1] ** 2), (0, 1))
     inside, outside = products(gradient, W, U, X)

@@ -237,7 +237,8 @@ def _without(eqns: Iterable[JaxprEqn], others: Iterable[JaxprEqn]) -> list[Jaxpr
 
 
 def _with_split_products(body: ClosedJaxpr, before: set[Var]) -> ClosedJaxpr:
-    """Splits a product of rows that are joined from known ones and others into a sum of products."""
+    """Splits a product of rows that are joined from known ones and others into a sum of products. If the
+    joined rows are made anyway, as a result, that is worth it only where half of each is known."""
 
     def change(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
         joined = producer.get(eqn.invars[0]) if _is_product(eqn) else None
@@ -250,6 +251,9 @@ def _with_split_products(body: ClosedJaxpr, before: set[Var]) -> ClosedJaxpr:
             return None
         sizes = [v.aval.shape[axes[0]] for v in joined.invars]
         stops = list(itertools.accumulate(sizes))
+        known = sum(size for size, v in zip(sizes, joined.invars) if v in before)
+        if eqn.invars[0] in body.jaxpr.outvars and 2 * known < stops[-1]:
+            return None
 
         def product(matrix: Any, *parts: Any) -> list[Any]:
             rows = [

@@ -174,6 +174,17 @@ def test_a_donated_argument_becomes_the_result():
     np.testing.assert_array_equal(new, np.ones(1000, np.float32))
 
 
+@pytest.mark.parametrize("size", [20, 36, 50])
+def test_vectors_that_overlap_are_not_in_place(size):
+    def f(x, y, rows):
+        return jnp.tanh(y * jnp.take_along_axis(x, rows, 0) + jnp.sin(y)) + jnp.exp(-y * y)
+
+    x, y = (jnp.asarray(np.random.default_rng(n).normal(size=(3, size))) for n in (0, 1))
+    rows = jnp.asarray(np.random.default_rng(2).integers(0, 3, (3, size)))
+    expected = f(x, y, rows)
+    np.testing.assert_allclose(jax.jit(f, donate_argnums=1)(x, y, rows), expected, rtol=1e-5)
+
+
 def test_who_has_seen_a_donated_array_keeps_what_was_seen():
     p = ours(np.ones(1000, np.float32))
     seen = np.asarray(p)

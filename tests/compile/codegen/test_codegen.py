@@ -135,6 +135,15 @@ def test_numbers_of_several_rows_beside_a_vector_are_read_from_the_address_of_th
     assert text_of(For(I1, index(0), index(4), loads))[1] == "  const float a = x[row * 16 + i1];"
 
 
+def test_rows_that_overlap_have_no_addresses_of_their_own_in_a_short_loop():
+    x, row = Buffer("x", F32, 64, "in"), index_var("row", 0, 3)
+    loads = [Load(A, x, row * 16 + I1), Load(B, x, row * 16 + 1 + I1)]
+    body = [*loads, Load(Value("v", F32, 4), ITEMS, I1)]
+    short, long = (text_of(For(I1, index(0), index(count), body))[2] for count in (3, 8))
+    assert short == "  const float b = x[row * 16 + 1 + i1];"
+    assert long == "  const float b = (x + row * 16 + 1)[i1];"
+
+
 def test_a_while_computes_its_condition_in_each_iteration_and_leaves_when_it_is_false():
     head = [Load(B, ITEMS, index(1)), Let(MORE, "lt", (B, A))]
     assert text_of(While(head, MORE, [STORE])) == [

@@ -43,6 +43,17 @@ def test_without_a_border_nothing_changes():
     assert expand(closed) is closed
 
 
+@pytest.mark.parametrize("features, is_padded", [(3, False), (1, True)])
+def test_images_whose_features_lie_between_neighbours_are_not_padded_for_one_feature(
+    features, is_padded
+):
+    f = lambda x, w: lax.conv_general_dilated(  # noqa: E731
+        x, w, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")
+    )
+    closed = make_jaxpr(f)(aval(2, 9, features), aval(3, features, 1))
+    assert ("pad" in names(expand(closed))) == is_padded
+
+
 def test_images_that_two_convolutions_read_are_padded_once():
     def f(x, v, w):
         return lax.conv(x, v, (1,), "SAME"), lax.conv(x, w, (1,), "SAME")

@@ -73,6 +73,21 @@ def test_rows_joined_from_x_and_carry_have_a_product_each():
     assert_same(f, X, both)
 
 
+@pytest.mark.parametrize("known, before", [(SIZE, 1), (SIZE // 2, 0)])
+def test_joined_rows_that_are_results_have_one_product_if_few_are_known(known, before):
+    both = jnp.concatenate([W[:known], U])
+
+    def f(xs, both):
+        def step(h, x):
+            rows = jnp.concatenate([x, h], -1)
+            return rows @ both, rows
+
+        return lax.scan(step, H, xs)
+
+    assert products(f, X[..., :known], both) == (1, before)
+    assert_same(f, X[..., :known], both)
+
+
 def test_a_sum_of_products_is_one_product():
     gradient = jax.grad(lambda w, u, xs: jnp.sum(rnn(xs, w, u)[1] ** 2), (0, 1))
     inside, outside = products(gradient, W, U, X)
@@ -121,3 +136,29 @@ def test_what_a_callback_or_a_branch_reads_stays():
 
     assert products(f, X, W) == (2, 0)
     assert_same(f, X, W)
+
+
+def test_products_of_large_matrices_that_the_loop_makes_stay():
+    def f(xs, w):
+        return lax.scan(lambda c, x: (c, jnp.sin(jnp.outer(x, x)) @ w), 0, xs)
+
+    xs = jax.ShapeDtypeStruct((50, 1000), jnp.float32)
+    assert products(f, xs, jax.ShapeDtypeStruct((1000, 2), jnp.float32)) == (1, 0)
+
+
+@pytest.mark.parametrize("what", ["before", "after", "sum"])
+def test_effects_happen_once_in_each_iteration(what):
+    def f(xs, w):
+        def step(c, x):
+            jax.debug.callback(lambda n: seen.append(float(n)), c[0])
+            if what == "sum":
+                return (c[0] + 1, c[1] + x.T @ x), None
+            return (c[0] + 1, c[1]), (x if what == "before" else c[0] * x) @ w
+
+        return lax.scan(step, (0.0, jnp.zeros((SIZE, SIZE))), xs)
+
+    seen = []
+    assert products(f, X, W) == (0, 1)
+    assert_same(f, X, W)
+    jax.effects_barrier()
+    assert seen == [*range(STEPS)] * 2

@@ -7,6 +7,7 @@ Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,13 +19,14 @@ from tinyjax.compile.codegen.c_text import atom_text, repeated_text, storage_typ
 from tinyjax.compile.codegen.helpers import Calls, interleave_helper, stopped_text, vector_access
 from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.indices import Index, as_index, linear
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
 # ---- kernels ----
 
 Line = tuple[str, Any]  # a line of C, and the equation that it computes
 Memory = ir.Buffer | ir.PrivateArray
+UNROLLED = 4  # iterations of a loop over rows of vectors that C's compiler unrolls
 
 
 def kernel_text(kernel: ir.Kernel, calls: Calls | None = None) -> str:
@@ -197,9 +199,15 @@ def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterato
 def _with_rows(loop: ir.For) -> ir.For:
     """The loop, in which each row has an address where numbers of several rows are multiplied with vectors.
     Otherwise C extends the sum of row and column to 64 bits in each iteration, for each row: with AVX2, a
-    matrix product took a third longer."""
-    widths = [s.target.width for s in loop.body if isinstance(s, ir.Load)]
-    if widths.count(1) < 2 or max(widths) == 1:
+    matrix product took a third longer. C unrolls a short loop over rows that overlap, as windows do, and loads
+    once what they share: these have no addresses of their own."""
+    loads = [s for s in loop.body if isinstance(s, ir.Load)]
+    rows = [linear(s.index) for s in loads if s.target.width == 1]
+    if len(rows) < 2 or len(rows) == len(loads):
+        return loop
+    count = (loop.stop - loop.start).hi
+    apart = [as_index(b, a) for a, b in itertools.pairwise(rows)]
+    if count <= UNROLLED and any(0 < d.lo == d.hi < count for d in apart):
         return loop
 
     def changed(s: ir.Statement) -> ir.Statement:

@@ -73,8 +73,8 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
     is_cheap = work_of(every_statement(loop_over(chooser.kernel, columns).body)) <= CHEAP_WORK
     is_thin = count < width // (4 if is_cheap else 2)  # few lanes would have work
     vectors = chooser.vectors_along(columns, overlap=size >= width or is_thin)
+    overlap = vectors is not None and size > width and (has_borders or vectors.gather)
     if vectors is not None:
-        overlap = size > width and (has_borders or vectors.gather)
         chooser.apply(replace(vectors, overlap=overlap))
     elif rows and is_thin and (across := chooser.vectors_along(rows[-1], of_rows=True)):
         if is_short(loop_over(chooser.kernel, columns).body) and size == count:
@@ -93,7 +93,7 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
     for axis in axes:
         if chooser.size(axis) > 1:
             chooser.partition(axis, INSIDE)
-    if rows and vectors is not None:
+    if rows and vectors is not None and not overlap:
         chooser.partition(f"{columns}_outer", LAST)
 
 

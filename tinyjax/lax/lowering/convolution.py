@@ -65,12 +65,20 @@ def _padded(eqn: JaxprEqn) -> Callable | None:
     pairs = zip(params["padding"], params["lhs_dilation"])
     border = [(int(low), int(high), int(dilation) - 1) for (low, high), dilation in pairs]
     has_border = any(map(any, border)) and eqn.outvars[0].aval.size > 0
-    if not has_border or kind(images.dtype) not in "iuf":
+    if not has_border or _are_apart(eqn) or kind(images.dtype) not in "iuf":
         return None
     config = in_layout([(0, 0, 0), (0, 0, 0), *border], params["dimension_numbers"].lhs_spec)
     plain = {"padding": ((0, 0),) * len(border), "lhs_dilation": (1,) * len(border)}
     zero = np.zeros((), images.dtype)
     return lambda x, w: [eqn.primitive.bind(pad(x, zero, config), w, **params | plain)]
+
+
+def _are_apart(eqn: JaxprEqn) -> bool:
+    """Whether neighbours in the result read elements that are not neighbours, as an image's features lie
+    between them. To load these takes longer than to test whether they are inside."""
+    numbers, (images, weights) = eqn.params["dimension_numbers"], [v.aval for v in eqn.invars]
+    has_last = numbers.lhs_spec[1] == images.ndim - 1 and weights.shape[numbers.rhs_spec[1]] > 1
+    return has_last and not _has_several_features(eqn)
 
 
 def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:

@@ -86,7 +86,8 @@ class _Parts:
         self.same = _made_of(jaxpr, self.fixed)
         before = _made_of(jaxpr, [*self.fixed, *self.xs])
         early = [e for e in jaxpr.eqns if self._is_wanted(e) and e.outvars[0] in before]
-        self.early = early if self._fit(e.outvars[0] for e in early) else []
+        made = self._closed(jaxpr.eqns, self.xs, [e.outvars[0] for e in early]).jaxpr.eqns
+        self.early = early if self._fit(v for e in made for v in e.outvars) else []
         self.eqns = _without(jaxpr.eqns, self.early)
         self.rows = [*self.xs, *(eqn.outvars[0] for eqn in self.early)]
         self.sums = dict(self._sums())
@@ -99,7 +100,7 @@ class _Parts:
 
     def _fit(self, atoms: Iterable[Atom]) -> bool:
         """Whether these values of all iterations are few bytes."""
-        nbytes = sum(v.aval.size * v.aval.dtype.itemsize for v in {*atoms})
+        nbytes = sum(v.aval.size * v.aval.dtype.itemsize for v in {*atoms} - self.same)
         return (self.loop.length or 0) * nbytes <= MAX_BYTES
 
     # ---- sums over the iterations ----
@@ -202,10 +203,16 @@ class _Parts:
         """The function of the fixed operands and of stacks of `rows` that computes stacks of `outs`."""
         if not outs:
             return lambda fixed, stacks: []
-        known = {*rows}
-        eqns = [eqn for eqn in eqns if known.isdisjoint(eqn.outvars)]
-        function = jaxpr_as_fun(_closed([*self.fixed, *rows], outs, eqns))
+        function = jaxpr_as_fun(self._closed(eqns, rows, outs))
         return vmap(lambda fixed, row: function(*fixed, *row), (None, 0))
+
+    def _closed(
+        self, eqns: Sequence[JaxprEqn], rows: Sequence[Var], outs: Sequence[Var]
+    ) -> ClosedJaxpr:
+        """The jaxpr of the fixed operands and of `rows` that computes `outs`."""
+        known = {*rows}
+        eqns = [eqn for eqn in eqns if _can_leave(eqn) and known.isdisjoint(eqn.outvars)]
+        return _closed([*self.fixed, *rows], outs, eqns)
 
 
 def _fixed(loop: Loop, body: ClosedJaxpr) -> list[Var]:
@@ -230,7 +237,8 @@ def _without(eqns: Iterable[JaxprEqn], others: Iterable[JaxprEqn]) -> list[Jaxpr
 
 
 def _with_split_products(body: ClosedJaxpr, before: set[Var]) -> ClosedJaxpr:
-    """Splits a product of rows that are joined from known ones and others into a sum of products."""
+    """Splits a product of rows that are joined from known ones and others into a sum of products. If the
+    joined rows are made anyway, as a result, that is worth it only where half of each is known."""
 
     def change(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
         joined = producer.get(eqn.invars[0]) if _is_product(eqn) else None
@@ -243,6 +251,9 @@ def _with_split_products(body: ClosedJaxpr, before: set[Var]) -> ClosedJaxpr:
             return None
         sizes = [v.aval.shape[axes[0]] for v in joined.invars]
         stops = list(itertools.accumulate(sizes))
+        known = sum(size for size, v in zip(sizes, joined.invars) if v in before)
+        if eqn.invars[0] in body.jaxpr.outvars and 2 * known < stops[-1]:
+            return None
 
         def product(matrix: Any, *parts: Any) -> list[Any]:
             rows = [

@@ -199,8 +199,8 @@ def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterato
 def _with_rows(loop: ir.For) -> ir.For:
     """The loop, in which each row has an address where numbers of several rows are multiplied with vectors.
     Otherwise C extends the sum of row and column to 64 bits in each iteration, for each row: with AVX2, a
-    matrix product took a third longer. C unrolls a short loop over rows that overlap, as windows do, and loads
-    once what they share: these have no addresses of their own."""
+    matrix product took a third longer. Rows that overlap, as windows do, have no addresses of their own: C
+    unrolls a short loop over them, and loads what they share once."""
     loads = [s for s in loop.body if isinstance(s, ir.Load)]
     rows = [linear(s.index) for s in loads if s.target.width == 1]
     if len(rows) < 2 or len(rows) == len(loads):

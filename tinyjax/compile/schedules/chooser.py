@@ -45,7 +45,7 @@ from tinyjax.compile.target import Target
 
 SHORT_ROW = 8  # elements: of longer rows, neighbours are too far apart to be lanes
 ACCUMULATORS = 8  # of a sum that is not in vectors
-GATHERED = 6  # operations for each element that a lane loads by itself: vectors must save time
+GATHERED = 7  # operations for each element that a lane loads by itself: vectors must save time
 MAX_REPEATED = 150  # statements of a kernel in which a loop of two iterations is cut into both
 INSIDE = "inside of the borders nothing is tested"
 LAST = "only the last vector needs a mask"

@@ -279,3 +279,7 @@ def test_columns_across_borders_are_cut():
     x = np.ones((40, 50), np.float32)
     assert "Partition('i1')" in jax.jit(f).lower(x).as_text("schedule of k0")
     np.testing.assert_array_equal(jax.jit(f)(x), f(x))
+
+
+def test_transposed_matrices_are_divided_by_their_largest_elements():
+    same(lambda x: x.swapaxes(1, 2) / x.swapaxes(1, 2).max((1, 2), keepdims=True), data(9, 40, 7))

@@ -9,7 +9,7 @@ primitive, which decides by the equation. The result may be a cond with one bran
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from tinyjax.compile.passes.cse import cse
@@ -44,18 +44,7 @@ def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
     the loops of two expansions are not found to be equal."""
     if expansions.keys().isdisjoint([eqn.primitive for eqn in closed.jaxpr.eqns]):
         return closed
-    return _with_expansions(_with_dropped(cse(closed)), expansions)
-
-
-def _with_dropped(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same with a DropVar for each result that nothing reads, which an expansion may leave out."""
-    jaxpr = closed.jaxpr
-    read = {*jaxpr.outvars, *itertools.chain.from_iterable(eqn.invars for eqn in jaxpr.eqns)}
-    dropped = (
-        eqn.replace(outvars=[v if v in read else DropVar(v.aval) for v in eqn.outvars])
-        for eqn in jaxpr.eqns
-    )
-    return closed.replace(jaxpr=jaxpr.replace(eqns=list(dropped)))
+    return _with_expansions(cse(closed), expansions)
 
 
 def expand_late(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -67,10 +56,17 @@ def _with_expansions(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) 
     """The same with the equations for which the rule of their primitive returns a function expanded."""
     if rules.keys().isdisjoint([eqn.primitive for eqn in closed.jaxpr.eqns]):
         return closed
-    changed = walk(closed, lambda eqn, producer: _expanded(eqn, rules))
+    eqns = closed.jaxpr.eqns
+    read = {*closed.jaxpr.outvars, *itertools.chain.from_iterable(eqn.invars for eqn in eqns)}
+    changed = walk(closed, lambda eqn, producer: _expanded(_with_dropped(eqn, read), rules))
     if changed is closed:
         return closed
     return inline_calls(changed, lambda eqn: eqn.primitive is not CALL)
+
+
+def _with_dropped(eqn: JaxprEqn, read: Container[Any]) -> JaxprEqn:
+    """The equation with a DropVar for each result that nothing reads, which an expansion may leave out."""
+    return eqn.replace(outvars=[v if v in read else DropVar(v.aval) for v in eqn.outvars])
 
 
 def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[JaxprEqn] | None:

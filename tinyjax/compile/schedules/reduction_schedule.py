@@ -138,7 +138,7 @@ class ReductionChooser(Chooser):
             self.share_out(row, grain, why, multiple=at_once)
         if row and at_once > 1:
             why = "the sums of different rows are independent"
-            self.apply(UnrollAndJam(f"{row}_inner" if units else row, at_once, why=why))
+            self.apply_if_possible(UnrollAndJam(f"{row}_inner" if units else row, at_once, why=why))
         return True
 
     def _fills(self, axis: str) -> bool:

@@ -32,8 +32,7 @@ from tinyjax.lax.linalg.cholesky import cholesky_p
 from tinyjax.lax.linalg.eigh import eigh_p
 from tinyjax.lax.linalg.lu import lu_p
 from tinyjax.lax.linalg.qr import qr_p
-from tinyjax.lax.linalg.spectra import diagonal
-from tinyjax.lax.linalg.svd import SvdAlgorithm, svd_p
+from tinyjax.lax.linalg.svd import svd_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
 from tinyjax.lax.linalg.tridiagonal import tridiagonal_solve_p
 from tinyjax.transform.batching import moveaxis, vmap
@@ -293,9 +292,8 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, **_: Any) -> list[Any]:
 # ---- eigenvalues and singular values of one matrix ----
 
 
-def _orthogonal_rows(x: Any, columns: int) -> Any:
-    """`x` with its rows rotated until their first `columns` elements are orthogonal: Jacobi's method,
-    one-sided.
+def _orthogonal_rows(x: Any) -> Any:
+    """`x` with its rows rotated until they are orthogonal: Jacobi's method, one-sided.
 
     Row i of `upper` and of `lower` are a pair, and a round rotates all pairs at once. As in a
     round-robin tournament, all rows but the first then move on: after a sweep, each row was paired with each
@@ -304,13 +302,12 @@ def _orthogonal_rows(x: Any, columns: int) -> Any:
     n = len(x)
     half = (n + 1) // 2
     x = lax.pad(x, np.zeros((), x.dtype), ((0, 2 * half - n, 0), (0, 0, 0)))
-    squares = lax.reduce_sum(lax.square(x[:, :columns]), (0, 1))
+    squares = lax.reduce_sum(lax.square(x), (0, 1))
     bound = squares * (2 * np.finfo(x.dtype).eps) ** 2
 
     def turn(carry: Any, _: Any) -> Any:
         upper, lower, worst = carry
-        p, q = upper[:, :columns], lower[:, :columns]
-        p2, q2, pq = (_sum(x, -1) for x in (p * p, q * q, p * q))
+        p2, q2, pq = (_sum(x, -1) for x in (upper * upper, lower * lower, upper * lower))
         larger = lax.max(p2, q2)
         error = pq * pq / _where(larger > 0, larger, 1.0)
         worst = lax.max(worst, lax.reduce_max(error, (0, 1)))
@@ -353,10 +350,6 @@ def _scale(a: Any) -> tuple[Any, Any]:
     return _where(largest > 0, largest, 1.0), ~(largest < math.inf)
 
 
-def _qr(a: Any, full_matrices: bool) -> list[Any]:
-    return qr_p.bind(a, pivoting=False, full_matrices=full_matrices, use_magma=None)
-
-
 def _order(keys: Any) -> Any:
     return lax.sort_key_val(keys, lax.iota(np.int32, len(keys)))[1]
 
@@ -372,38 +365,25 @@ def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
     a = a / scale
     shift = 2 * lax.sqrt(lax.reduce_sum(a * a, (0, 1)))
     shift = _where(shift > 0, shift, 1.0)
-    rotated = _orthogonal_rows(_where(rows == columns, a + shift, a), n)
+    rotated = _orthogonal_rows(_where(rows == columns, a + shift, a))
     rotated = rotated / lax.sqrt(_sum(rotated * rotated, -1))
     w = lax.reduce_sum(rotated * matrices.matmul(rotated, a), (1,))
     return [rotated, _where(is_nan, math.nan, w[_order(w)] * scale)]
 
 
-def svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]:
-    """Singular values; with `compute_uv` U and V^H too. V makes the columns of A V orthogonal. Those
-    that are not zero, normalized, are columns of U; a QR decomposition adds the others."""
+def svd(a: Any, **_: Any) -> list[Any]:
+    """Singular values: the lengths of the columns, or of the rows if these are fewer, once rotations have made
+    them orthogonal."""
     m, n = a.shape
-    if m < n:
-        a = matrices.matrix_transpose(a)
-        s, *both = svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
-        return [s, *map(matrices.matrix_transpose, reversed(both))]
-    scale, is_nan = _scale(a)
-    a = a / scale
-    x = _qr(a, False)[1] if m > 2 * n else a
-    x = matrices.matrix_transpose(x)
-    columns = x.shape[-1]
-    if compute_uv:
-        x = lax.concatenate([x, matrices.eye(x, n)], 1)
-    x = _orthogonal_rows(x, columns)
-    s = lax.sqrt(lax.reduce_sum(lax.square(x[:, :columns]), (1,)))
-    order = _order(-s)
-    outs = [s[order] * scale]
-    if compute_uv:
-        vh = x[order, columns:]
-        u, r = _qr(matrices.matmul(a, matrices.matrix_transpose(vh)), full_matrices)
-        signs = _where(diagonal(r[:n]) < 0, -1.0, lax.full_like(s, 1))
-        signs = lax.pad(signs, np.ones((), a.dtype), ((0, u.shape[-1] - n, 0),))
-        outs += [u * lax.expand_dims(signs, (0,)), vh]
-    return [_where(is_nan, math.nan, x) for x in outs]
+    x = a if m < n else matrices.matrix_transpose(a)
+    scale, is_nan = _scale(x)
+    x = x / scale
+    if max(m, n) > 2 * min(m, n):
+        how = {"pivoting": False, "full_matrices": False, "use_magma": None}
+        x = matrices.matrix_transpose(qr_p.bind(matrices.matrix_transpose(x), **how)[1])
+    x = _orthogonal_rows(x)
+    s = lax.sqrt(lax.reduce_sum(lax.square(x), (1,)))
+    return [_where(is_nan, math.nan, s[_order(-s)] * scale)]
 
 
 # ---- the rules ----
@@ -456,11 +436,9 @@ def _one_by_one(fun: Callable[..., list[Any]], axes: int, *stacks: Any) -> list[
 
 def _by_rotations(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
     """The same for a function of one matrix. It has a loop of unknown length, so it is not one kernel. None
-    too if vectors are read, as their signs are not LAPACK's, unless the equation asks for rotations."""
+    too for vectors that are read, as their signs would not be LAPACK's."""
     *batch, m, n = eqn.invars[0].aval.shape
-    vectors = [v for v in eqn.outvars if v.aval.ndim > len(batch) + 1]
-    matter = eqn.params["algorithm"] is not SvdAlgorithm.JACOBI
-    if matter and not all(isinstance(v, DropVar) for v in vectors):
+    if len(eqn.outvars) > 2 or not all(isinstance(v, DropVar) for v in eqn.outvars[:-1]):
         return None
     if not _has_small_matrices(eqn) or min(m, n) > MAX_ROTATED:
         return None

@@ -58,7 +58,7 @@ def _svd_aval(
     full_matrices: bool,
     compute_uv: bool,
     subset_by_index: tuple[int, int] | None,
-    **_: Any,
+    algorithm: SvdAlgorithm | None,
 ) -> list[ShapedArray]:
     matrices.check_operands("svd", x)
     *batch, m, n = x.shape
@@ -68,6 +68,10 @@ def _svd_aval(
             raise ValueError("svd: full_matrices and subset_by_index cannot both be set")
         if subset_by_index != (0, k):
             raise NotImplementedError("svd: subset_by_index is not supported on CPUs")
+    if algorithm in (SvdAlgorithm.JACOBI, SvdAlgorithm.POLAR):
+        raise NotImplementedError(
+            f"svd: the {algorithm.name} algorithm is not implemented on CPUs; use None"
+        )
     values = ShapedArray((*batch, k), real_dtype(x.dtype))
     if not compute_uv:
         return [values]
@@ -85,7 +89,6 @@ def _svd_jvp(
             "Singular value decomposition JVP not implemented for full matrices: the columns that A does "
             "not need could move in any way; full_matrices=False"
         )
-    params["algorithm"] = params["algorithm"] if compute_uv else SvdAlgorithm.JACOBI  # any signs do
     s, u, vh = svd_p.bind(a, full_matrices=False, compute_uv=True, **params)
     uh, v = matrices.conj_transpose(u), matrices.conj_transpose(vh)
     ndim = len(shape_of(a))
@@ -137,13 +140,6 @@ def _as_wide(row: Any, like: Any) -> Any:
     return lax.broadcast_in_dim(row, shape_of(like), range(len(shape_of(row))))
 
 
-def svd_of_any_signs(a: Any) -> list[Any]:
-    """s, u and vh, for results that don't depend on the vectors' signs: kernels then decompose small matrices
-    by Jacobi's rotations."""
-    how = {"full_matrices": False, "compute_uv": True, "subset_by_index": None}
-    return svd_p.bind(a, **how, algorithm=SvdAlgorithm.JACOBI)
-
-
 matrices.on_matrices(svd_p, _svd_impl, _svd_aval, _svd_jvp)
 
 
@@ -161,10 +157,6 @@ def svd(
     full_matrices both are square. Where LAPACK fails (NaN, inf), all is NaN. There is a derivative
     without full_matrices, or if m = n; the derivative of u and vh is infinite where singular values are
     equal. Raises TypeError if x is no matrix, NotImplementedError for options that CPUs don't have."""
-    if algorithm in (SvdAlgorithm.JACOBI, SvdAlgorithm.POLAR):
-        raise NotImplementedError(
-            f"svd: the {algorithm.name} algorithm is not implemented on CPUs; use None"
-        )
     x = matrices.as_inexact(x)
     s, *uv = svd_p.bind(
         x,

@@ -16,7 +16,6 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.lax.linalg.matrices import conj_transpose, matrix_transpose
-from tinyjax.lax.linalg.svd import svd_of_any_signs
 from tinyjax.numpy import linear_algebra, reductions
 from tinyjax.numpy.choosing import where
 from tinyjax.numpy.creation import array, asarray, zeros
@@ -56,18 +55,12 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     return _pinv(a, rtol, hermitian)
 
 
-@jitted
-def _svd(a: Any) -> tuple[Array, Array, Array]:
-    s, u, vh = svd_of_any_signs(a)
-    return u, s, vh
-
-
 def _pinv_by_svd(a: Any, rtol: Any, hermitian: bool) -> Any:
     m, n = a.shape[-2:]
     if m == 0 or n == 0:
         return zeros((*a.shape[:-2], n, m), a.dtype)
     rtol = 10.0 * max(m, n) * _epsilon(a) if rtol is None else asarray(rtol)
-    u, s, vh = svd(a, False, hermitian=True) if hermitian else _svd(a)
+    u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
     s = where(s > rtol[..., None] * s[..., :1], s, np.inf).astype(u.dtype)
     out = _matmul(matrix_transpose(vh), matrix_transpose(u) / s[..., None])
     return lax.conj(out) if out.dtype.kind == "c" else out
@@ -130,7 +123,7 @@ def _least_squares(a: Any, b: Any, rcond: Any, *, numpy_resid: bool) -> tuple[An
         else:
             rcond = asarray(rcond)
             rcond = where(rcond < 0, _epsilon(a), rcond)
-        u, s, vh = _svd(a)
+        u, s, vh = svd(a, full_matrices=False)
         counts = (s > 0) & (s >= array(rcond, s.dtype) * s[0])
         rank = reductions.sum(counts)
         inverse = where(counts, 1 / where(counts, s, 1).astype(a.dtype), 0)[:, None]

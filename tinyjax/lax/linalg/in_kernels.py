@@ -372,8 +372,8 @@ def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
 
 
 def svd(a: Any, **_: Any) -> list[Any]:
-    """Singular values: the lengths of the columns, or of the rows if these are fewer, once rotations have made
-    them orthogonal."""
+    """Singular values: the lengths of the columns, or of the rows if these are fewer, once rotations have
+    made them orthogonal."""
     m, n = a.shape
     x = a if m < n else matrices.matrix_transpose(a)
     scale, is_nan = _scale(x)

@@ -131,7 +131,8 @@ def _scatter_window(
     numbers, shape = dimension_numbers, x.aval.shape
     sizes = window_sizes(shape, updates.aval.shape, numbers)
     batch = _batch_coords(numbers, indices.aval.ndim - 1, number, coords)
-    starts, conditions = [partial(index, 0)] * len(shape), list[Any]()
+    starts: list[Callable[[], Index]] = [partial(index, 0)] * len(shape)
+    conditions: list[Number] = []
     for at, axis in enumerate(numbers.scatter_dims_to_operand_dims):
         last = shape[axis] - sizes[axis]
         if mode is lax.GatherScatterMode.CLIP and not last:

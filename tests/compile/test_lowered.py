@@ -171,7 +171,7 @@ def test_any_directive_can_be_left_out(number):
             if directive is not left_out:
                 builder.apply_if_possible(directive)
         own = lowered.with_schedule("k0", builder.directives).compile()
-        np.testing.assert_allclose(own(*args), f(*args), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(own(*args), f(*args), rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("most, size", [(1024, 256), (256, 256), (128, 64), (64, 64), (48, 16)])

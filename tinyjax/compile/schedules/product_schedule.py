@@ -55,8 +55,8 @@ class _Tiles(Chooser):
         self.depth = math.prod(map(self.size, self.sums))
         sum_of = next(s.array for s in every_statement(self.naive.body) if isinstance(s, Allocate))
         self.lanes = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), power_of_two(self.columns))
-        # An element loaded from a row is multiplied with two vectors, if their sums fit in registers, and
-        # if few columns are in the last tile and in another one: results that are can't be in place.
+        # An element of a row is multiplied with two vectors, if their sums fit in registers, and if the last
+        # tile shares few columns with the one before: these are computed twice, which rules out in place.
         in_place = _may_be_in_place(self.naive)
         shared = -self.columns % (2 * self.lanes)
         has_few = shared <= (0 if in_place else self.columns // 32)

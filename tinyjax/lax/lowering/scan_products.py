@@ -63,7 +63,7 @@ def _is_product(eqn: JaxprEqn) -> bool:
 
 def _can_leave(eqn: JaxprEqn) -> bool:
     """Whether an equation can be one of all iterations. A callback runs once in each."""
-    is_mapped = eqn.primitive in batch_rules and "callback" not in eqn.params
+    is_mapped = eqn.primitive in batch_rules and not eqn.primitive.facts.calls_python
     return is_mapped and not (is_control_flow(eqn) or has_effects(eqn))
 
 

@@ -26,14 +26,7 @@ import operator
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 
-from tinyjax.compile.kernel.rules import (
-    Elementwise,
-    IndexMap,
-    InOrder,
-    Lowering,
-    Reduction,
-    lowering_of,
-)
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.scalar_ops import DIVISION
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
 from tinyjax.compile.target import CPU, Target
@@ -84,21 +77,21 @@ def bytes_of_all(atoms: Iterable[Atom]) -> int:
 # ---- one element ----
 
 
-def operations(lowering: Lowering) -> int:
+def operations(lowering: rules.Lowering) -> int:
     """Simple operations for an element of the result, without the operations for its operands."""
-    if isinstance(lowering, Elementwise):
+    if isinstance(lowering, rules.Elementwise):
         return lowering.cost
-    if isinstance(lowering, IndexMap):
+    if isinstance(lowering, rules.IndexMap):
         return 0 if lowering.reads == 1 else OPERATIONS_TO_COMPARE
     return 1
 
 
-def reduction_size(eqn: JaxprEqn, lowering: Lowering) -> int:
+def reduction_size(eqn: JaxprEqn, lowering: rules.Lowering) -> int:
     """How many elements make one element of the result: the size of the reduction domain for a reduction, the
     number of reads for an IndexMap; else one."""
-    if isinstance(lowering, IndexMap):
+    if isinstance(lowering, rules.IndexMap):
         return lowering.reads
-    return math.prod(lowering.sizes(eqn)) if isinstance(lowering, Reduction) else 1
+    return math.prod(lowering.sizes(eqn)) if isinstance(lowering, rules.Reduction) else 1
 
 
 # ---- equations ----
@@ -118,12 +111,12 @@ def eqn_cost(eqn: JaxprEqn, target: Target = CPU) -> Cost:
         one = of_one_iteration(eqn, [jaxpr_cost(body.jaxpr, target) for body in bodies])
         times = _iterations(eqn)
         return replace(one, work=times * one.work, lane_work=times * one.lane_work)
-    lowering = lowering_of(eqn, target)
+    lowering = rules.lowering_of(eqn, target)
     each = operations(lowering)
     work = sum(v.aval.size for v in eqn.outvars) * reduction_size(eqn, lowering) * max(1, each)
-    if isinstance(lowering, InOrder):
+    if isinstance(lowering, rules.InOrder):
         work = lowering.work(eqn)
-    by_lane = work if isinstance(lowering, Elementwise) and each >= DIVISION else 0
+    by_lane = work if isinstance(lowering, rules.Elementwise) and each >= DIVISION else 0
     flops, functions = _arithmetic(eqn, lowering)
     return Cost(flops, functions, bytes_of_all([*eqn.invars, *eqn.outvars]), work, by_lane)
 
@@ -143,14 +136,14 @@ def of_one_iteration(eqn: JaxprEqn, bodies: list[Cost]) -> Cost:
     return Cost(*map(max, zip(*map(astuple, bodies))))
 
 
-def _arithmetic(eqn: JaxprEqn, lowering: Lowering) -> tuple[float, float]:
+def _arithmetic(eqn: JaxprEqn, lowering: rules.Lowering) -> tuple[float, float]:
     """(operations, special functions) of an equation: as its primitive declares, or as it is lowered."""
     cost, size = eqn.primitive.facts.cost, eqn.outvars[0].aval.size if eqn.outvars else 0
     if callable(cost):
         return cost(eqn), 0
-    if cost is None and isinstance(lowering, (IndexMap, Reduction)):
+    if cost is None and isinstance(lowering, (rules.IndexMap, rules.Reduction)):
         cost = reduction_size(eqn, lowering) - 1
     elif cost is None:
-        cost = int(isinstance(lowering, Elementwise))
+        cost = int(isinstance(lowering, rules.Elementwise))
     simple, functions = cost if isinstance(cost, tuple) else (cost, 0)
     return simple * size, functions * size

@@ -23,34 +23,13 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from tinyjax.compile.fusion import cost_model
 from tinyjax.compile.fusion.backward_slice import BackwardSlice, backward_slice
-from tinyjax.compile.fusion.cost_model import (
-    CHEAP_WORK,
-    MANY_READERS,
-    MAX_ARRAYS,
-    MAX_BUFFERS,
-    MAX_DEPTH,
-    MAX_EQUATIONS,
-    MAX_EQUATIONS_IN_ALL,
-    MAX_TRIED,
-    MIN_COLUMNS,
-    MIN_IN_PLACE,
-)  # fmt: skip
 from tinyjax.compile.fusion.cost_record import operations, reduction_size
 from tinyjax.compile.fusion.decisions import report
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
-from tinyjax.compile.kernel.rules import (
-    Elementwise,
-    InOrder,
-    Lowering,
-    OnHost,
-    Product,
-    Reduction,
-    Update,
-    WindowUpdate,
-    lowering_of,
-)
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.passes.loops import is_control_flow, loop_of
 from tinyjax.compile.record import is_recording
 from tinyjax.compile.target import Target
@@ -71,7 +50,7 @@ def fuse(
             eqn
             for group in groups
             if isinstance(group, KernelGroup) and group.form is not None
-            if len(group.inputs) + len(group.outputs) > MAX_ARRAYS
+            if len(group.inputs) + len(group.outputs) > cost_model.MAX_ARRAYS
             for eqn in group.eqns
         }
         if not too_large:
@@ -137,7 +116,7 @@ class _Plan:
         self.lowerings: dict[JaxprEqn, Any] = {
             e: _loop_group(e, list(loop_inputs.get(e, variables(e))))
             if is_control_flow(e)
-            else lowering_of(e, target)
+            else rules.lowering_of(e, target)
             for e in jaxpr.eqns
         }
         self._find_updates_in_place()
@@ -175,9 +154,11 @@ class _Plan:
         found: list[JaxprEqn] = []
         for eqn in self.jaxpr.eqns:
             lowering = self.lowerings[eqn]
-            if isinstance(lowering, WindowUpdate) and eqn.invars[0] in changed:
+            if isinstance(lowering, rules.WindowUpdate) and eqn.invars[0] in changed:
                 (out,) = eqn.outvars
-                many = out.aval.size >= MIN_IN_PLACE * lowering.in_place.changed(out.aval.shape)
+                many = out.aval.size >= cost_model.MIN_IN_PLACE * lowering.in_place.changed(
+                    out.aval.shape
+                )
                 if self.target.name == "work-item" or many:
                     changed.add(out)
                     found.append(eqn)
@@ -199,25 +180,25 @@ class _Plan:
     def _decide(self, eqn: JaxprEqn) -> None:
         """Estimates the work of the equation's results, and stores those that must be."""
         lowering = self.lowerings[eqn]
-        if isinstance(lowering, (OnHost, LoopGroup)):
+        if isinstance(lowering, (rules.OnHost, LoopGroup)):
             return self._store("the host or a loop makes it", eqn.outvars)
         if eqn in self.cluster:
             return self._decide_in_cluster(eqn)
         operands = list(dict.fromkeys(variables(eqn)))
-        if isinstance(lowering, InOrder):
+        if isinstance(lowering, rules.InOrder):
             self._decide_in_order(eqn, lowering)
-        if len(operands) > MAX_BUFFERS:
-            self.lowerings[eqn] = OnHost("more operands than a kernel may have")
+        if len(operands) > cost_model.MAX_BUFFERS:
+            self.lowerings[eqn] = rules.OnHost("more operands than a kernel may have")
             return self._store("the host reads or makes it", [*operands, *eqn.outvars])
         leaves = set().union(*[{v} if v in self.stored else self.leaves[v] for v in operands])
-        if len(leaves) > MAX_BUFFERS:
+        if len(leaves) > cost_model.MAX_BUFFERS:
             self._store("its reader would need too many arrays", operands)
             leaves = set(operands)
         self._end_products(eqn, lowering)
-        if isinstance(lowering, Reduction):
+        if isinstance(lowering, rules.Reduction):
             again = (v for v in self._computed(eqn) if self._reads(eqn) > v.aval.size)
             self._store("it would be joined at each read", filter(self._is_joined, again))
-        if isinstance(lowering, Reduction) and self.target.name == "work-item":
+        if isinstance(lowering, rules.Reduction) and self.target.name == "work-item":
             self._store("a sum of sums has no vectors", self._sums_in(eqn))
         work: float = operations(lowering)
         depth, size = 0, 1
@@ -226,31 +207,31 @@ class _Plan:
             depth = max(depth, self.depth[v])
             size += self.size[v]
         work *= reduction_size(eqn, lowering)
-        depth += not isinstance(lowering, Elementwise)
-        if isinstance(lowering, Reduction) and lowering.op in ("add", "mul"):
-            work = max(work, CHEAP_WORK + 1)
+        depth += not isinstance(lowering, rules.Elementwise)
+        if isinstance(lowering, rules.Reduction) and lowering.op in ("add", "mul"):
+            work = max(work, cost_model.CHEAP_WORK + 1)
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
             reason = self._reason_to_store(v)
             self.size[v] = size
-            if size > MAX_EQUATIONS:  # values that its operands share count once
+            if size > cost_model.MAX_EQUATIONS:  # values that its operands share count once
                 needed = backward_slice([v], self.producer, self.stored, self.lowerings)
                 self.size[v] = len(needed.eqns)
-            if self.size[v] > MAX_EQUATIONS:
+            if self.size[v] > cost_model.MAX_EQUATIONS:
                 reason = "it takes as many equations as a kernel may have"
-            elif depth > MAX_DEPTH:
+            elif depth > cost_model.MAX_DEPTH:
                 reason = "index maps upon index maps are too deep"
             if reason:
                 self._store(reason, [v])
 
-    def _decide_in_order(self, eqn: JaxprEqn, lowering: InOrder) -> None:
+    def _decide_in_order(self, eqn: JaxprEqn, lowering: rules.InOrder) -> None:
         """Stores the results and costly operands. A one-window update's operands are stored too: they are
         then computed before the window changes."""
         self._store("it is made in order", eqn.outvars)
-        if isinstance(lowering, Update) and lowering.is_one_window:
+        if isinstance(lowering, rules.Update) and lowering.is_one_window:
             read = (v for v in self._computed(eqn) if v is not eqn.invars[0])
             self._store("an update reads it", read)
-        costly = (v for v in self._computed(eqn) if self.work[v] > CHEAP_WORK)
+        costly = (v for v in self._computed(eqn) if self.work[v] > cost_model.CHEAP_WORK)
         self._store("it is costly, and read in order", costly)
 
     def _decide_in_cluster(self, eqn: JaxprEqn) -> None:
@@ -262,10 +243,10 @@ class _Plan:
             if any(self.cluster.get(reader) is not cluster for reader in self.readers[v]):
                 self._store("another kernel reads it", [v])
 
-    def _end_products(self, eqn: JaxprEqn, lowering: Lowering) -> None:
+    def _end_products(self, eqn: JaxprEqn, lowering: rules.Lowering) -> None:
         """Stores operands that a product reads too often to recompute them in its kernel, and products that
         can't share a kernel with their readers."""
-        if isinstance(lowering, Product):
+        if isinstance(lowering, rules.Product):
             made = (v for v in self._computed(eqn) if self.work[v] or self._is_joined(v))
             self._store("a product reads it", made)
             self.product[eqn.outvars[0]] = eqn
@@ -274,7 +255,7 @@ class _Plan:
         if not products:
             return
         first, shape = next(iter(products.values())), eqn.outvars[0].aval.shape
-        fits = isinstance(lowering, Elementwise) and first.outvars[0].aval.shape == shape
+        fits = isinstance(lowering, rules.Elementwise) and first.outvars[0].aval.shape == shape
         fits = fits and eqn not in self.cluster
         ended = (v for v, product in products.items() if not fits or product is not first)
         self._store("a product's kernel ends here", ended)
@@ -284,10 +265,12 @@ class _Plan:
     def _sums_in(self, eqn: JaxprEqn) -> list[Var]:
         """The sums that would be recomputed for each element of a long, costly operand: their loops would
         keep the outer sum from adding vectors."""
-        long = [v for v in self._computed(eqn) if v.aval.size > MIN_COLUMNS]
-        costly = [v for v in long if self.work[v] > CHEAP_WORK]
+        long = [v for v in self._computed(eqn) if v.aval.size > cost_model.MIN_COLUMNS]
+        costly = [v for v in long if self.work[v] > cost_model.CHEAP_WORK]
         eqns = backward_slice(costly, self.producer, self.stored, self.lowerings).eqns
-        return [v for e in eqns if isinstance(self.lowerings[e], Reduction) for v in e.outvars]
+        return [
+            v for e in eqns if isinstance(self.lowerings[e], rules.Reduction) for v in e.outvars
+        ]
 
     def _is_joined(self, v: Var) -> bool:
         """Whether its elements come from several arrays, among which a kernel chooses for each element."""
@@ -296,10 +279,10 @@ class _Plan:
 
     def _reason_to_store(self, v: Var) -> str:
         """Why `v` has to be stored for its readers, or an empty text (see the top of this file)."""
-        if any(isinstance(self.lowerings[eqn], OnHost) for eqn in self.readers[v]):
+        if any(isinstance(self.lowerings[eqn], rules.OnHost) for eqn in self.readers[v]):
             return "the host reads it"
-        moved = [e for e in self.readers[v] if not isinstance(self.lowerings[e], Elementwise)]
-        if len(moved) >= MANY_READERS and self._is_joined(v):
+        moved = [e for e in self.readers[v] if not isinstance(self.lowerings[e], rules.Elementwise)]
+        if len(moved) >= cost_model.MANY_READERS and self._is_joined(v):
             return "it is joined from several arrays, and read at many places"
         return self._why_not_recompute(v)
 
@@ -308,7 +291,7 @@ class _Plan:
 
         It may be if its work for one element is at most CHEAP_WORK. A costly value may not if one of its
         readers reads more elements than it has (`_reads`), or if it is read at several places."""
-        if self.work[v] <= CHEAP_WORK:
+        if self.work[v] <= cost_model.CHEAP_WORK:
             return ""
         if any(self._reads(eqn) > v.aval.size for eqn in self.readers[v]):
             return "it is costly, and a reader repeats it"
@@ -319,7 +302,7 @@ class _Plan:
         """Whether it has several readers, and one of them reads it at another place than its own: it is not
         Elementwise, or is in the cluster of a reduction."""
         readers = self.readers[v]
-        moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
+        moved = any(not isinstance(self.lowerings[eqn], rules.Elementwise) for eqn in readers)
         return len(readers) > 1 and (moved or any(eqn in self.cluster for eqn in readers))
 
     def _reads(self, eqn: JaxprEqn) -> int:
@@ -337,7 +320,7 @@ class _Plan:
                 for eqn in group.eqns:
                     for v in eqn.outvars:
                         kernels[v] += 1
-        twice = {v for v, n in kernels.items() if n > 1 and self.work[v] > CHEAP_WORK}
+        twice = {v for v, n in kernels.items() if n > 1 and self.work[v] > cost_model.CHEAP_WORK}
         # Storing the first of a chain stops the recomputation of all before it, but keeps the chain
         # after it in one piece. So store those that are read by something not computed twice.
         last = {v for v in twice if any(not twice.issuperset(r.outvars) for r in self.readers[v])}
@@ -366,10 +349,10 @@ class _Plan:
         placed: set[Cluster] = set()
         for eqn in self.eqns:
             lowering, cluster = self.lowerings[eqn], self.cluster.get(eqn)
-            if isinstance(lowering, (OnHost, LoopGroup)):
+            if isinstance(lowering, (rules.OnHost, LoopGroup)):
                 self._place_eqn(eqn, lowering)
-            elif isinstance(lowering, InOrder):
-                self._place_in_order(eqn, isinstance(lowering, Update))
+            elif isinstance(lowering, rules.InOrder):
+                self._place_in_order(eqn, isinstance(lowering, rules.Update))
             elif cluster is None:
                 for v in eqn.outvars:
                     if v in self.stored:
@@ -382,7 +365,7 @@ class _Plan:
     def _place_eqn(self, eqn: JaxprEqn, lowering: Any) -> None:
         """Makes a group of one equation; those with effects keep their order."""
         group: Group = lowering
-        if isinstance(lowering, OnHost):
+        if isinstance(lowering, rules.OnHost):
             group = host_group(eqn, lowering.reason, lowering.kind)
         else:
             group.eqns = [*self._before(eqn, group.inputs), eqn]
@@ -416,10 +399,12 @@ class _Plan:
     def _place_value(self, v: Var) -> None:
         """The kernel of a value: one of its shape that runs late enough, or a new one."""
         needed = backward_slice([v], self.producer, self.stored, self.lowerings)
-        product = next((e for e in needed.eqns if isinstance(self.lowerings[e], Product)), None)
+        product = next(
+            (e for e in needed.eqns if isinstance(self.lowerings[e], rules.Product)), None
+        )
         alike = self.maps[v.aval.shape, product]
         self.refusals[v] = []
-        for group in alike[-MAX_TRIED:]:
+        for group in alike[-cost_model.MAX_TRIED :]:
             why_not = self._why_not_join(v, needed, group)
             if not why_not:
                 group.join(v, needed)
@@ -446,9 +431,9 @@ class _Plan:
         empty if it can. It may have MAX_BUFFERS arrays, and MAX_EQUATIONS_IN_ALL."""
         if reason := self._why_not_read(needed.inputs, group):
             return reason
-        if len({*group.inputs, *group.outputs, v, *needed.inputs}) > MAX_BUFFERS:
+        if len({*group.inputs, *group.outputs, v, *needed.inputs}) > cost_model.MAX_BUFFERS:
             return "it would have too many arrays"
-        if len({*group.eqns, *needed.eqns}) > MAX_EQUATIONS_IN_ALL:
+        if len({*group.eqns, *needed.eqns}) > cost_model.MAX_EQUATIONS_IN_ALL:
             return "it would have too many equations"
         return ""
 

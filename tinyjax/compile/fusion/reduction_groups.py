@@ -22,20 +22,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from tinyjax.compile.fusion.cost_model import (
-    FEW_TERMS,
-    MAX_OPERANDS,
-    MAX_REDUCTION_EQUATIONS,
-    MIN_COLUMNS,
-    MIN_ROWS,
-)
-from tinyjax.compile.kernel.rules import (
-    Elementwise,
-    IndexMap,
-    Reduction,
-    axes_sizes,
-    element_along_axes,
-)
+from tinyjax.compile.fusion import cost_model
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 
@@ -69,14 +57,17 @@ class Cluster:
     def has_room(self, eqn: JaxprEqn, made: Sequence[Var] = ()) -> bool:
         """Whether another equation can join; `made` are its operands that this cluster computes."""
         operands = self.operands | set(variables(eqn)).difference(made)
-        return len(operands) <= MAX_OPERANDS and len(self.eqns) < MAX_REDUCTION_EQUATIONS
+        return (
+            len(operands) <= cost_model.MAX_OPERANDS
+            and len(self.eqns) < cost_model.MAX_REDUCTION_EQUATIONS
+        )
 
 
 def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
     """The form of a reduction's kernel. None for others, and for sums of few rows, which are elementwise."""
-    if not isinstance(lowering, Reduction) or lowering.term is not element_along_axes:
+    if not isinstance(lowering, rules.Reduction) or lowering.term is not rules.element_along_axes:
         return None
-    results, combined = eqn.outvars[0].aval.size, math.prod(axes_sizes(eqn))
+    results, combined = eqn.outvars[0].aval.size, math.prod(rules.axes_sizes(eqn))
     if results == 0 or combined <= 1:
         return None
     axes, shape = eqn.params["axes"], eqn.invars[0].aval.shape
@@ -85,8 +76,8 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
     letters = "".join(letter for letter, _ in groupby(kinds, key=itemgetter(0)))
     columns = math.prod(shape[max(axis for axis in axes if shape[axis] > 1) + 1 :])
     in_vectors, in_groups = target.accumulators > 1, target.group > 1
-    has_columns = letters in ("ck", "kck") and (in_vectors or columns >= MIN_COLUMNS)
-    if has_columns and combined <= FEW_TERMS:
+    has_columns = letters in ("ck", "kck") and (in_vectors or columns >= cost_model.MIN_COLUMNS)
+    if has_columns and combined <= cost_model.FEW_TERMS:
         return None
     by_columns = Form("columns", results // columns, combined, columns)
     if has_columns and in_vectors:
@@ -94,7 +85,7 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
     few, is_contiguous = results * 4 <= target.reduction_items, letters in ("c", "kc")
     if few and combined >= 4 * target.reduction_grain:
         return Form("split", *((results, combined) if is_contiguous else (1, combined, results)))
-    if has_columns and in_groups and combined >= MIN_ROWS:
+    if has_columns and in_groups and combined >= cost_model.MIN_ROWS:
         return by_columns
     return Form("rows", results, combined) if is_contiguous and (in_vectors or in_groups) else None
 
@@ -114,7 +105,7 @@ def keeps_row(eqn: JaxprEqn, v: Var, lowering: Any, rows: int) -> bool:
     leading = leading_axes(out.shape, rows)
     if leading is None or leading_axes(shape, rows) is None:
         return False
-    if isinstance(lowering, Elementwise):
+    if isinstance(lowering, rules.Elementwise):
         return shape == out.shape or shape[:leading] == out.shape[:leading]
     if eqn.primitive.name == "broadcast_in_dim":
         to_axis = dict(zip(eqn.params["broadcast_dimensions"], shape))
@@ -124,8 +115,10 @@ def keeps_row(eqn: JaxprEqn, v: Var, lowering: Any, rows: int) -> bool:
 
 def combines_nothing(eqn: JaxprEqn, lowering: Any) -> bool:
     """Whether a reduction is along axes of size 1 only."""
-    is_reduction = isinstance(lowering, Reduction) and lowering.term is element_along_axes
-    return is_reduction and math.prod(axes_sizes(eqn)) == 1
+    is_reduction = (
+        isinstance(lowering, rules.Reduction) and lowering.term is rules.element_along_axes
+    )
+    return is_reduction and math.prod(rules.axes_sizes(eqn)) == 1
 
 
 # ---- clusters ----
@@ -219,7 +212,7 @@ class Clusters:
 
     def _fits(self, eqn: JaxprEqn, lowering: Any, form: Form) -> bool:
         """Whether the results are rows of the form's kernel, or have one number for each of its results."""
-        is_map = isinstance(lowering, Elementwise | IndexMap)
+        is_map = isinstance(lowering, rules.Elementwise | rules.IndexMap)
         if not is_map and not combines_nothing(eqn, lowering):
             return False
         sizes = [form.results]
@@ -242,9 +235,9 @@ class Clusters:
         (cluster,) = clusters
         if cluster is None or (home and not self.stored.keys().isdisjoint(eqn.outvars)):
             return
-        if home is not None and isinstance(self.lowerings[eqn], IndexMap):
+        if home is not None and isinstance(self.lowerings[eqn], rules.IndexMap):
             return self._leave(eqn, home)
-        if not isinstance(self.lowerings[eqn], Elementwise):
+        if not isinstance(self.lowerings[eqn], rules.Elementwise):
             return
         form = cluster.form
         if any(v.aval.size != form.results * form.reduction_size for v in eqn.outvars):

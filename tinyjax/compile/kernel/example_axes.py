@@ -13,19 +13,10 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import Const, Scalar, Value
-from tinyjax.compile.kernel.rules import (
-    Elementwise,
-    InOrder,
-    LoweringRuleContext,
-    Operand,
-    Position,
-    Update,
-    WindowUpdate,
-    lowering_of,
-)
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_control_flow
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
@@ -276,18 +267,18 @@ def _bindings(found: Loop | Branches) -> list[tuple[Atom, Var, int]]:
 def reads_of(eqn: JaxprEqn, v: Var, target: Target) -> list[tuple[Atom, dict[int, int]]]:
     """The operands of an element of the result `v`. For each of their axes that is read at the element's own
     place, the matching axis of the result."""
-    lowering = lowering_of(eqn, target)
-    if isinstance(lowering, Elementwise):
+    lowering = rules.lowering_of(eqn, target)
+    if isinstance(lowering, rules.Elementwise):
         return [(u, {axis: axis for axis in range(u.aval.ndim)}) for u in eqn.invars]
-    if isinstance(lowering, InOrder) and not isinstance(lowering, Update):
+    if isinstance(lowering, rules.InOrder) and not isinstance(lowering, rules.Update):
         own = {axis: axis for axis in range(v.aval.ndim) if axis != lowering.along(eqn)}
         return [(u, own) for u in eqn.invars]
     coords = _variables("axis", v.aval.shape)
     probe = _Probe({u: "v" for u in eqn.outvars}, target)
-    if isinstance(lowering, (Update, WindowUpdate)):
+    if isinstance(lowering, (rules.Update, rules.WindowUpdate)):
         probe.update(eqn, lowering.in_place, coords)
     else:
-        probe._emit(v, eqn, lowering, Position(v.aval.shape, coords))
+        probe._emit(v, eqn, lowering, rules.Position(v.aval.shape, coords))
     numbers = {at: axis for axis, at in enumerate(coords) if at.op == "var"}
     return [
         (u, {axis: numbers[at] for axis, at in enumerate(read) if at in numbers})
@@ -309,20 +300,20 @@ class _Probe(Builder):
         super().__init__(names, target)
         self.found: list[tuple[Var, Sequence[Index]]] = []
 
-    def element(self, atom: Atom, position: Position) -> Scalar:
+    def element(self, atom: Atom, position: rules.Position) -> Scalar:
         if isinstance(atom, Literal):
             return Const(atom.aval.dtype.type(atom.val), atom.aval.dtype)
         self.found.append((atom, position.coords))
         return Value(self.fresh("x"), atom.aval.dtype)
 
-    def update(self, eqn: JaxprEqn, update: Update, coords: list[Index]) -> None:
+    def update(self, eqn: JaxprEqn, update: rules.Update, coords: list[Index]) -> None:
         """Reads as an update does: at its own place along batch axes and those that windows cover whole."""
         (out,) = eqn.outvars
-        ctx = LoweringRuleContext(self, eqn, out, Position(out.aval.shape, coords))
+        ctx = rules.LoweringRuleContext(self, eqn, out, rules.Position(out.aval.shape, coords))
         number, elsewhere = _variables("n", update.counts), _variables("w", update.sizes)
         own = update.whole | update.batch
         within = [at if axis in own else elsewhere[axis] for axis, at in enumerate(coords)]
-        operands = [Operand(self, u) for u in eqn.invars]
+        operands = [rules.Operand(self, u) for u in eqn.invars]
         update.windows(ctx, number, coords, *operands, **eqn.params)
         update.update(ctx, number, within, *operands, **eqn.params)
         if isinstance(eqn.invars[0], Var):

@@ -20,23 +20,13 @@ import numpy as np
 
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.complex_pairs import Pair, as_numbers
 from tinyjax.compile.kernel.functions.notation import as_int, minimum, select
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.loop_nest import NestBuilder
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.rules import (
-    Cumulative,
-    Fourier,
-    Position,
-    Sort,
-    TopK,
-    Update,
-    WindowUpdate,
-    lowering_of,
-    radices,
-)
 from tinyjax.compile.kernel.update_nest import UpdateWriter
 from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.compile.target import Target
@@ -62,8 +52,8 @@ def write_in_order(
     b: Builder, eqn: JaxprEqn, places: Sequence[MemRef], is_in_place: bool = False
 ) -> tuple[str, ...]:
     """Writes the loops that make the equation's results. Returns the axes of the outer loops."""
-    rule = lowering_of(eqn, b.target)
-    if isinstance(rule, Update | WindowUpdate):
+    rule = rules.lowering_of(eqn, b.target)
+    if isinstance(rule, rules.Update | rules.WindowUpdate):
         return UpdateWriter(b, eqn, rule.in_place, places[0]).write(is_in_place)
     return _WRITERS[type(rule)](b, eqn, places, rule).write()
 
@@ -71,7 +61,7 @@ def write_in_order(
 class _Writer:
     """Writes results along one axis, in loops over the others; `others` are the coordinates along these."""
 
-    others: Position
+    others: rules.Position
 
     def __init__(self, b: Builder, eqn: JaxprEqn, places: Sequence[MemRef], rule: Any):
         self.b, self.eqn, self.places, self.rule = b, eqn, places, rule
@@ -89,12 +79,12 @@ class _Writer:
     def write_along(self) -> None:
         raise NotImplementedError
 
-    def position(self, at: Index, size: int | None = None) -> Position:
+    def position(self, at: Index, size: int | None = None) -> rules.Position:
         """The place at `at` along the axis, which has that size in the results."""
         coords, shape = list(self.others.coords), list(self.shape)
         coords.insert(self.axis, at)
         shape[self.axis] = self.size if size is None else size
-        return Position(shape, coords)
+        return rules.Position(shape, coords)
 
     def element(self, at: Index) -> Number:
         return Number(self.b, self.b.element(self.x, self.position(at)))
@@ -108,7 +98,7 @@ class _Writer:
 
 
 class _CumulativeWriter(_Writer):
-    rule: Cumulative
+    rule: rules.Cumulative
 
     def write_along(self) -> None:
         b, dtype = self.b, self.x.aval.dtype
@@ -126,7 +116,7 @@ class _TopKWriter(_Writer):
     """Keeps the greatest elements of a row so far, in order: their keys (integers in total order) and their
     places. An unused slot has the place `size`."""
 
-    rule: TopK
+    rule: rules.TopK
 
     def write_along(self) -> None:
         b, k, dtype = self.b, self.rule.k, key_dtype(self.x.aval.dtype)
@@ -270,7 +260,7 @@ class _FourierWriter(_Writer):
             z = as_numbers(b, b.element(self.x, self.position(i)))
             self._set(i, z if isinstance(z, Pair) else Pair(z, b.constant(0, part)))
         first, count, run = 0, n, 1  # transforms of `count` elements are left, `run` times
-        for radix in radices(n):
+        for radix in rules.radices(n):
             count //= radix
             self._stage(radix, count, run, first)
             first, run = n - first, run * radix
@@ -297,7 +287,9 @@ class _FourierWriter(_Writer):
     def _factor(self, number: int, *coords: Index) -> Pair:
         """An element of a complex operand."""
         operand = self.eqn.invars[number]
-        return as_numbers(self.b, self.b.element(operand, Position(operand.aval.shape, coords)))
+        return as_numbers(
+            self.b, self.b.element(operand, rules.Position(operand.aval.shape, coords))
+        )
 
     def _store(self, first: int) -> None:
         b, to, out = self.b, self.eqn.params["to"], self.eqn.outvars[0].aval
@@ -309,7 +301,7 @@ class _FourierWriter(_Writer):
                 z = z * self._factor(2, *coords[to : to + 2])
             if self.eqn.params["is_inverse"]:
                 z = Pair(z.real * (1 / self.size), z.imag * (1 / self.size))
-            b.write(self.places[0], Position(out.shape, coords).flat, z.value)
+            b.write(self.places[0], rules.Position(out.shape, coords).flat, z.value)
 
 
 def _butterfly(z: list[Pair], angle: float) -> list[Pair]:
@@ -338,5 +330,6 @@ def _turned(z: Pair, part: float, angle: float) -> Pair:
 
 
 _WRITERS = {
-    Cumulative: _CumulativeWriter, TopK: _TopKWriter, Sort: _SortWriter, Fourier: _FourierWriter
+    rules.Cumulative: _CumulativeWriter, rules.TopK: _TopKWriter,
+    rules.Sort: _SortWriter, rules.Fourier: _FourierWriter,
 }  # fmt: skip

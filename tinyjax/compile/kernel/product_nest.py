@@ -26,18 +26,11 @@ import math
 from collections.abc import Sequence
 
 from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.functions.notation import mul_add
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Kernel, Scalar, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder
-from tinyjax.compile.kernel.rules import (
-    LoweringRuleContext,
-    Operand,
-    Position,
-    Product,
-    lowering_of,
-    sum_dtype,
-)
 from tinyjax.compile.passes.products import sides_of, summed_together
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import JaxprEqn, Var
@@ -61,10 +54,10 @@ class _ProductNest(NestBuilder):
         super().__init__(group, names, target)
         assert group.product is not None
         self.eqn = group.product
-        (self.out,), rule = self.eqn.outvars, lowering_of(self.eqn, target)
-        assert isinstance(rule, Product)
+        (self.out,), rule = self.eqn.outvars, rules.lowering_of(self.eqn, target)
+        assert isinstance(rule, rules.Product)
         self.rule, self.summed = rule, rule.sizes(self.eqn)
-        self.dtype = sum_dtype(self.out.aval.dtype)
+        self.dtype = rules.sum_dtype(self.out.aval.dtype)
         is_matrices = self.eqn.primitive.name == "dot_general"
         self.kinds, self.runs = (_of_matrices if is_matrices else _of_convolution)(self.eqn, rule)
         self.taken["k"] = len(self.runs)  # names of loops, not of variables
@@ -79,13 +72,13 @@ class _ProductNest(NestBuilder):
             for v in self.outputs:
                 self.store_output(v, position)
 
-    def _sum(self, position: Position) -> Scalar:
+    def _sum(self, position: rules.Position) -> Scalar:
         acc = self.array("acc", self.dtype)
-        ctx = LoweringRuleContext(self, self.eqn, self.out, position)
+        ctx = rules.LoweringRuleContext(self, self.eqn, self.out, position)
         # the loops over k, or over k1, k2, ...
         names = ["k"] if len(self.runs) == 1 else [f"k{n + 1}" for n in range(len(self.runs))]
         with self.loops([math.prod(self._sizes(run)) for run in self.runs], names) as k:
-            operands = (Operand(self, v) for v in self.eqn.invars)
+            operands = (rules.Operand(self, v) for v in self.eqn.invars)
             factors = self.rule.factors(
                 ctx, self.term_place(k.coords), *operands, **self.eqn.params
             )
@@ -97,24 +90,24 @@ class _ProductNest(NestBuilder):
     def _sizes(self, run: Sequence[int]) -> list[int]:
         return [self.summed[axis] for axis in run]
 
-    def term_place(self, k: Sequence[Index]) -> Position:
+    def term_place(self, k: Sequence[Index]) -> rules.Position:
         """The position of a term of the sum."""
         coords = [index(0)] * len(self.summed)
         for run, at in zip(self.runs, k):
-            for axis, coord in zip(run, Position(self._sizes(run), flat=at).coords):
+            for axis, coord in zip(run, rules.Position(self._sizes(run), flat=at).coords):
                 coords[axis] = coord
-        return Position(self.summed, coords)
+        return rules.Position(self.summed, coords)
 
-    def position(self, numbers: Sequence[Index]) -> Position:
+    def position(self, numbers: Sequence[Index]) -> rules.Position:
         """The result's element at these numbers. If an axis is of two kinds, the second counts fastest."""
         coords = [index(0)] * self.out.aval.ndim
         for sizes, number in zip(self.kinds, numbers):
-            for axis, coord in zip(sizes, Position([*sizes.values()], flat=number).coords):
+            for axis, coord in zip(sizes, rules.Position([*sizes.values()], flat=number).coords):
                 coords[axis] = coords[axis] * sizes[axis] + coord
-        return Position(self.out.aval.shape, coords)
+        return rules.Position(self.out.aval.shape, coords)
 
 
-def _of_matrices(eqn: JaxprEqn, rule: Product) -> tuple[list[Sizes], list[list[int]]]:
+def _of_matrices(eqn: JaxprEqn, rule: rules.Product) -> tuple[list[Sizes], list[list[int]]]:
     """Several axes of a kind are one loop, but summed axes only if they are adjacent."""
     left, right = sides_of(eqn)
     axes = enumerate(eqn.outvars[0].aval.shape)
@@ -123,7 +116,7 @@ def _of_matrices(eqn: JaxprEqn, rule: Product) -> tuple[list[Sizes], list[list[i
     return [dict(itertools.islice(axes, count)) for count in counts], runs
 
 
-def _of_convolution(eqn: JaxprEqn, rule: Product) -> tuple[list[Sizes], list[list[int]]]:
+def _of_convolution(eqn: JaxprEqn, rule: rules.Product) -> tuple[list[Sizes], list[list[int]]]:
     """Rows are the positions of the result in all images, columns the features of a group, and a group is a
     batch. A term has a position in the window and a feature of the images."""
     params, rows = eqn.params, dict(enumerate(eqn.outvars[0].aval.shape))

@@ -31,18 +31,11 @@ from dataclasses import dataclass
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.fusion.reduction_groups import form_of, leading_axes, variables
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, PrivateArray, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder, statements_for
 from tinyjax.compile.kernel.memref import Example, MemRef
-from tinyjax.compile.kernel.rules import (
-    Elementwise,
-    LoweringRuleContext,
-    Position,
-    Reduction,
-    axes_sizes,
-    lowering_of,
-)
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
@@ -75,10 +68,10 @@ class _ReductionNest(NestBuilder):
         super().__init__(group, names, target)
         assert group.form is not None
         self.form = group.form
-        self.rules: dict[JaxprEqn, Reduction] = {}  # of the reductions
+        self.rules: dict[JaxprEqn, rules.Reduction] = {}  # of the reductions
         for eqn in group.eqns:
-            rule = lowering_of(eqn, target)
-            if isinstance(rule, Reduction) and form_of(eqn, rule, target) == self.form:
+            rule = rules.lowering_of(eqn, target)
+            if isinstance(rule, rules.Reduction) and form_of(eqn, rule, target) == self.form:
                 self.rules[eqn] = rule
         first = next(iter(self.rules))
         self.results, self.combined = first.outvars[0].aval.shape, self._combined_axes(first)
@@ -86,7 +79,7 @@ class _ReductionNest(NestBuilder):
 
     def _combined_axes(self, first: JaxprEqn) -> tuple[int, ...]:
         """The sizes of the combined axes, before reshapes that join some."""
-        sizes, rows = [axes_sizes(first)], self.form.outer
+        sizes, rows = [rules.axes_sizes(first)], self.form.outer
         if self.form.inner == 1:
             roots = [v for eqn in self.rules for v in eqn.invars]
             for shape in self.shapes_before(roots):
@@ -129,14 +122,18 @@ class _ReductionNest(NestBuilder):
         return at.axes, within.axes
 
     @contextmanager
-    def _sweep(self) -> Iterator[Position]:
+    def _sweep(self) -> Iterator[rules.Position]:
         """The loops over the combined elements."""
         with self.loops(self.combined) as place:
             self.sweeps.append(place.axes)
             yield place
 
     def _combine(
-        self, level: Sequence[JaxprEqn], at: Position, within: Position, keep: Sequence[Var]
+        self,
+        level: Sequence[JaxprEqn],
+        at: rules.Position,
+        within: rules.Position,
+        keep: Sequence[Var],
     ) -> None:
         """The reductions of one level, in one sweep, which also keeps these values."""
         result = _joined(at, within)
@@ -155,8 +152,8 @@ class _ReductionNest(NestBuilder):
             for eqn, accumulator in accumulators.items():
                 with statements_of(eqn):
                     (out,), rule = eqn.outvars, self.rules[eqn]
-                    ctx = LoweringRuleContext(self, eqn, out, result.reshaped(out.aval.shape))
-                    term = self.term(ctx, eqn, rule, place.reshaped(axes_sizes(eqn)))
+                    ctx = rules.LoweringRuleContext(self, eqn, out, result.reshaped(out.aval.shape))
+                    term = self.term(ctx, eqn, rule, place.reshaped(rules.axes_sizes(eqn)))
                     self.combine(rule, accumulator, term)
         self.places |= arrays
         for eqn, accumulator in accumulators.items():
@@ -165,7 +162,7 @@ class _ReductionNest(NestBuilder):
                 total = self.read(accumulator, index(0), self.names[out])
                 self.set_element(out, result, self.converted(total, out.aval.dtype))
 
-    def _numbers_for(self, roots: Sequence[Var], at: Position) -> None:
+    def _numbers_for(self, roots: Sequence[Var], at: rules.Position) -> None:
         """Computes numbers that are constant in a row, or everywhere, before the sweep that needs them."""
         if self.form.kind != "rows":
             return
@@ -203,10 +200,10 @@ class _ReductionNest(NestBuilder):
         return [v for v in self._needed(roots, kept) if v.aval.size == size and v not in kept]
 
     def _cost(self, v: Var) -> int:
-        lowering = lowering_of(self.producer[v], self.target)
-        return lowering.cost if isinstance(lowering, Elementwise) else 0
+        lowering = rules.lowering_of(self.producer[v], self.target)
+        return lowering.cost if isinstance(lowering, rules.Elementwise) else 0
 
-    def _row(self, v: Var, at: Position) -> MemRef:
+    def _row(self, v: Var, at: rules.Position) -> MemRef:
         """A private array for a value's elements in this row, with room for whole vectors."""
         columns, width = self.form.reduction_size, self.target.width
         array = PrivateArray(self.fresh("kept"), v.aval.dtype, -(-columns // width) * width)
@@ -223,5 +220,5 @@ class _ReductionNest(NestBuilder):
         return [v for eqn in self.group.eqns for v in eqn.outvars if v in needed]
 
 
-def _joined(first: Position, second: Position) -> Position:
-    return Position((*first.shape, *second.shape), (*first.coords, *second.coords))
+def _joined(first: rules.Position, second: rules.Position) -> rules.Position:
+    return rules.Position((*first.shape, *second.shape), (*first.coords, *second.coords))

@@ -20,18 +20,11 @@ from dataclasses import dataclass
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.substitution import every_statement, substituted
-from tinyjax.compile.schedules.directive import (
-    Directive,
-    loop_over,
-    no_such_axis,
-    perfect_nest,
-    why_not_perfect,
-    with_loop,
-)
+from tinyjax.compile.schedules import directive
 
 
 @dataclass(frozen=True)
-class Fuse(Directive):
+class Fuse(directive.Directive):
     """Perfectly nested loops over `axes`, as one loop.
 
     Its axis has their names, joined by _. With `may_divide`, indices may be found by division."""
@@ -42,23 +35,23 @@ class Fuse(Directive):
     def why_not(self, kernel: ir.Kernel) -> str:
         if len(self.axes) < 2:
             return "it takes two axes or more"
-        if reason := no_such_axis(kernel, *self.axes):
+        if reason := directive.no_such_axis(kernel, *self.axes):
             return reason
-        loops = [loop_over(kernel, axis) for axis in self.axes]
+        loops = [directive.loop_over(kernel, axis) for axis in self.axes]
         for axis, loop in zip(self.axes, loops):
             if not loop.start.is_const(0) or loop.stop.op != "const":
                 return f"{axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
-        reason = why_not_perfect(loops)
+        reason = directive.why_not_perfect(loops)
         if reason or self.may_divide:
             return reason
         found = next(divisions([self._collapsed(loops[0])]), None)
         return "" if found is None else f"an index would be found by division: {found}"
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        return with_loop(kernel, self.axes[0], lambda loop: [self._collapsed(loop)])
+        return directive.with_loop(kernel, self.axes[0], lambda loop: [self._collapsed(loop)])
 
     def _collapsed(self, loop: ir.For) -> ir.For:
-        nest = perfect_nest([loop])[: len(self.axes)]
+        nest = directive.perfect_nest([loop])[: len(self.axes)]
         sizes = [inner.stop.lo for inner in nest]
         body, count = nest[-1].body, math.prod(sizes)
         flat = index_var("_".join(self.axes), 0, count - 1)

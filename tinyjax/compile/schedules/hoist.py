@@ -32,23 +32,15 @@ from typing import Any
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.substitution import defined_names, substituted
+from tinyjax.compile.schedules import directive
 from tinyjax.compile.schedules.dependences import iterations, numbers, why_not_numbered
-from tinyjax.compile.schedules.directive import (
-    LoopDirective,
-    axis_of,
-    in_loops,
-    loop_over,
-    loops_of,
-    no_such_axis,
-    with_loop,
-)
 from tinyjax.compile.schedules.nests import Fresh, names_in, the_same, varying_in, without
 
 Statements = list[ir.Let | ir.Load]
 
 
 @dataclass(frozen=True)
-class Hoist(LoopDirective):
+class Hoist(directive.LoopDirective):
     """Hoists what is the same in all iterations of the loop over `axis` (of the outermost while if it is
     empty).
 
@@ -61,12 +53,12 @@ class Hoist(LoopDirective):
     def _why_not(self, kernel: ir.Kernel, outer: ir.For | ir.While) -> str:
         if not self.inner:
             return "" if _same(outer) else "its iterations compute nothing that is the same in all"
-        if reason := no_such_axis(kernel, *self.inner):
+        if reason := directive.no_such_axis(kernel, *self.inner):
             return reason
         varying = varying_in(outer)
         for axis in self.inner:
-            loop = loop_over(kernel, axis)
-            if loop is outer or not any(loop is other for other in loops_of([outer])):
+            loop = directive.loop_over(kernel, axis)
+            if loop is outer or not any(loop is other for other in directive.loops_of([outer])):
                 return f"the loop over {axis} is not in that over {self.axis}"
             if reason := why_not_numbered(loop):
                 return reason
@@ -79,7 +71,7 @@ class Hoist(LoopDirective):
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         if not self.inner:
             return super()._applied(kernel)
-        loops = [loop_over(kernel, axis) for axis in self.inner]
+        loops = [directive.loop_over(kernel, axis) for axis in self.inner]
         innermost, (same, packed) = self._innermost(kernel), self._packed(kernel)
         fresh, (number, count) = Fresh(kernel), numbers(loops)
         has_gaps = len(loops) > 1 and iterations(loops[-1]).bit_count() > 1
@@ -93,13 +85,15 @@ class Hoist(LoopDirective):
                 allocated.append(ir.Allocate(array, zero))
                 stores.append(ir.Store(array, number, v))
                 loads.append(ir.Load(v, array, number))
-        copy = in_loops(loops, [*same, *stores])
+        copy = directive.in_loops(loops, [*same, *stores])
         names = {name: fresh(name) for name in (*self.inner, *defined_names(copy))}
         stay = _needed_for_places(innermost.body, same, self.inner[-1])
         body = [*loads, *(s for s in innermost.body if s not in same or s in stay)]
-        rest = with_loop(kernel, axis_of(innermost), lambda loop: [replace(loop, body=body)])
+        rest = directive.with_loop(
+            kernel, directive.axis_of(innermost), lambda loop: [replace(loop, body=body)]
+        )
         before = [*allocated, *substituted(copy, {}, names)]
-        return with_loop(rest, self.axis, lambda outer: [*before, outer])
+        return directive.with_loop(rest, self.axis, lambda outer: [*before, outer])
 
     def _changed(self, loop: ir.For | ir.While) -> ir.Body:
         same = _same(loop)
@@ -108,13 +102,13 @@ class Hoist(LoopDirective):
 
     def _innermost(self, kernel: ir.Kernel) -> ir.For:
         """The innermost loop of `inner`."""
-        loops = [loop_over(kernel, axis) for axis in self.inner]
-        return min(loops, key=lambda loop: len(loops_of(loop.body)))
+        loops = [directive.loop_over(kernel, axis) for axis in self.inner]
+        return min(loops, key=lambda loop: len(directive.loops_of(loop.body)))
 
     def _packed(self, kernel: ir.Kernel) -> tuple[Statements, Statements]:
         """The statements that are invariant in the loop over `axis`, and those that other statements use."""
         body = self._innermost(kernel).body
-        varying = varying_in(loop_over(kernel, self.axis)) - set(self.inner)
+        varying = varying_in(directive.loop_over(kernel, self.axis)) - set(self.inner)
         from_inputs = [s for s in body if not isinstance(s, ir.Load) or _is_input(s)]
         same = the_same(from_inputs, varying)
         stay = _needed_for_places(body, same, self.inner[-1])

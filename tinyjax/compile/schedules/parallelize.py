@@ -23,19 +23,13 @@ from tinyjax.compile.kernel.substitution import (
     stored_memory,
     substituted,
 )
+from tinyjax.compile.schedules import directive
 from tinyjax.compile.schedules.dependences import why_in_order
-from tinyjax.compile.schedules.directive import (
-    LoopDirective,
-    axis_of,
-    every_nth,
-    loop_over,
-    path_to,
-)
 from tinyjax.compile.schedules.nests import without
 
 
 @dataclass(frozen=True)
-class Parallelize(LoopDirective):
+class Parallelize(directive.LoopDirective):
     """Splits the iterations of the loop over `axis` into `items` runs, one for each work-item (or one for
     each existing work-item). Work-items come in whole groups of `group`; items beyond the last run get an
     empty loop. Runs begin at multiples of `multiple`, or are `cyclic`. Independent loops beside it are shared
@@ -66,22 +60,22 @@ class Parallelize(LoopDirective):
         item = ir.item_index(total)
 
         def shared_out(loop: ir.Statement) -> ir.Body:
-            if not isinstance(loop, ir.For) or axis_of(loop) not in axes:
+            if not isinstance(loop, ir.For) or directive.axis_of(loop) not in axes:
                 return [loop]
             number = item if kernel.items == 1 else item % self.items
             if self.cyclic:
-                return every_nth(loop, number, total // kernel.items)
+                return directive.every_nth(loop, number, total // kernel.items)
             count = (loop.stop - loop.start).lo
             run = math.ceil(count / self.items / self.multiple) * self.multiple
             start = loop.start + number * run
             stop = (start + run).min(loop.stop)
             if (stop - start).is_const(1):  # it needs no loop
-                return substituted(loop.body, {axis_of(loop): start})
+                return substituted(loop.body, {directive.axis_of(loop): start})
             return [replace(loop, start=start, stop=stop)]
 
-        main, body = loop_over(kernel, self.axis), kernel.body
+        main, body = directive.loop_over(kernel, self.axis), kernel.body
         apart = [s for s in _beside(body, self.axis) if _is_apart(s, main)]
-        axes = set(map(axis_of, [main, *apart]))
+        axes = set(map(directive.axis_of, [main, *apart]))
         if kernel.items > 1:
             body = substituted(body, {"item": item // self.items})
         body, rest = _parts(body, self.axis)
@@ -96,7 +90,7 @@ class Parallelize(LoopDirective):
 
 def _beside(body: ir.Body, axis: str) -> ir.Body:
     """The statements that all work-items run besides the loop over an axis, here and in outer loops."""
-    path = path_to(_parts(body, axis)[0], axis)
+    path = directive.path_to(_parts(body, axis)[0], axis)
     loops = [s for _, s in path if isinstance(s, ir.For)]
     return [s for part, _ in path for s in without(part, loops)]
 
@@ -123,7 +117,7 @@ def split_work(count: int, grain: int, most: int) -> tuple[int, int]:
 def _parts(body: ir.Body, axis: str) -> tuple[ir.Body, ir.Body]:
     """Two parts: the statements up to the loop over an axis (or one around it), with independent ones after
     it; and the statements that need the whole loop to be finished."""
-    path = path_to(body, axis)
+    path = directive.path_to(body, axis)
     number = body.index(path[0][1]) + 1
     while number < len(body) and _is_apart(body[number], path[-1][1]):
         number += 1

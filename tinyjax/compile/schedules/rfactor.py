@@ -51,15 +51,7 @@ from typing import Any
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.substitution import replaced, substituted
-from tinyjax.compile.schedules.directive import (
-    LoopDirective,
-    accumulators_in,
-    axis_of,
-    in_loops,
-    loop_over,
-    path_to,
-    perfect_nest,
-)
+from tinyjax.compile.schedules import directive
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 
@@ -68,7 +60,7 @@ Combines = Sequence[tuple[ir.Combine, ir.Buffer | ir.PrivateArray]]
 
 
 @dataclass(frozen=True)
-class RFactor(LoopDirective):
+class RFactor(directive.LoopDirective):
     """Splits the reductions of the loop over `axis` into `pieces`, each of a multiple of `multiple`
     iterations; the remainder (axis_rest) is combined with the partial results. Outer loops end before the
     partial results are combined, and are repeated with names that end in _total.
@@ -90,7 +82,7 @@ class RFactor(LoopDirective):
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
         elif loop.stop.lo < self.multiple * self.pieces:
             return f"{self.axis} has too few iterations for {self.pieces} pieces"
-        elif around != perfect_nest(kernel.body)[: len(around)]:
+        elif around != directive.perfect_nest(kernel.body)[: len(around)]:
             return f"a loop around that over {self.axis} has other statements too"
         elif not all(isinstance(s, ir.Allocate) and s.initial is not None for s in before):
             return f"more than accumulators are made before the loop over {self.axis}"
@@ -100,7 +92,7 @@ class RFactor(LoopDirective):
         return self._in_tree(kernel) if self.as_tree else self._in_pieces(kernel)
 
     def _in_pieces(self, kernel: ir.Kernel) -> ir.Kernel:
-        loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
+        loop, fresh = directive.loop_over(kernel, self.axis), Fresh(kernel)
         around, before, after = _beside(kernel, self.axis)
         number, results = index(0), math.prod(outer.stop.lo for outer in around)
         for outer in around:
@@ -116,7 +108,7 @@ class RFactor(LoopDirective):
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
         whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))
         stores = _left(combines, piece * results + number, fresh)
-        body = in_loops(around, [*before, whole, *stores])
+        body = directive.in_loops(around, [*before, whole, *stores])
         pieces = ir.For(piece, index(0), index(count), body, origin=loop.origin)
 
         other = index_var(f"{self.axis}_partial", 0, count - 1)
@@ -124,14 +116,14 @@ class RFactor(LoopDirective):
         finish = [*before, ir.For(other, index(0), index(count), body, origin=loop.origin)]
         if done < loop.stop.lo:
             finish.append(_between(loop, f"{self.axis}_rest", index(done), loop.stop))
-        names = {axis_of(outer): f"{axis_of(outer)}_total" for outer in around}
+        names = {directive.axis_of(outer): f"{directive.axis_of(outer)}_total" for outer in around}
         names |= {s.memory.name: fresh(s.memory.name) for s, _ in combines}
-        total = substituted(in_loops(around, [*finish, *after]), {}, names)
+        total = substituted(directive.in_loops(around, [*finish, *after]), {}, names)
         buffers = [*kernel.buffers, *(buffer for _, buffer in combines)]
         return replace(kernel, buffers=buffers, body=[pieces, *total])
 
     def _in_tree(self, kernel: ir.Kernel) -> ir.Kernel:
-        loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
+        loop, fresh = directive.loop_over(kernel, self.axis), Fresh(kernel)
         sums = _sums(_beside(kernel, self.axis)[1], loop)
         combines = [
             (s, ir.PrivateArray(fresh("items"), s.memory.dtype, self.pieces)) for s in sums.values()
@@ -194,13 +186,13 @@ def _with_partial(combines: Combines, at: Index, fresh: Fresh) -> ir.Body:
 def _sums(before: ir.Body, loop: ir.For) -> dict[ir.Allocate, ir.Combine]:
     """The variables that are allocated before the loop and combined in it."""
     made = [s for s in before if isinstance(s, ir.Allocate) and s.initial is not None]
-    sums = accumulators_in(loop.body)
+    sums = directive.accumulators_in(loop.body)
     return {s: sums[s.array] for s in made if s.array.size == 1 and s.array in sums}
 
 
 def _beside(kernel: ir.Kernel, axis: str) -> tuple[list[Any], ir.Body, ir.Body]:
     """The loops around the loop over an axis, and the statements before and after it."""
-    *around, (body, loop) = path_to(kernel.body, axis)
+    *around, (body, loop) = directive.path_to(kernel.body, axis)
     number = body.index(loop)
     return [s for _, s in around], body[:number], body[number + 1 :]
 
@@ -208,5 +200,5 @@ def _beside(kernel: ir.Kernel, axis: str) -> tuple[list[Any], ir.Body, ir.Body]:
 def _between(loop: ir.For, axis: str, start: Index, stop: Index) -> ir.For:
     """The iterations from `start` to before `stop`, as a loop over that axis."""
     variable = index_var(axis, start.lo, stop.hi - 1)
-    body = substituted(loop.body, {axis_of(loop): variable})
+    body = substituted(loop.body, {directive.axis_of(loop): variable})
     return ir.For(variable, start, stop, body, origin=loop.origin)

@@ -40,14 +40,8 @@ from tinyjax.compile.kernel.substitution import (
     replaced,
     substituted,
 )
+from tinyjax.compile.schedules import directive
 from tinyjax.compile.schedules.dependences import ends, iterations, why_dependent
-from tinyjax.compile.schedules.directive import (
-    LoopDirective,
-    accumulators_in,
-    axis_of,
-    loop_over,
-    loops_over,
-)
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh, stored_names, the_same
 
@@ -55,7 +49,7 @@ SHORT = 24  # statements of an iteration
 
 
 @dataclass(frozen=True)
-class UnrollAndJam(LoopDirective):
+class UnrollAndJam(directive.LoopDirective):
     """`count` iterations of the loop over `axis` in one, and then the remaining ones. Each copy has its own
     accumulators, or its term is added to the other copies' terms first."""
 
@@ -66,13 +60,13 @@ class UnrollAndJam(LoopDirective):
         bounds = [loop.start, *(end for end in ends(loop.stop) if end != last)]
         if not all(at.factor() % self.count == 0 for at in bounds):
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not {self.count} at a time"
-        sums = accumulators_in(loop.body)
-        if sums and max(map(iterations, loops_over(kernel, self.axis))) < self.count:
+        sums = directive.accumulators_in(loop.body)
+        if sums and max(map(iterations, directive.loops_over(kernel, self.axis))) < self.count:
             return f"{self.axis} has fewer than {self.count} iterations"
         return why_no_parts(kernel, loop, sums, False) if sums else why_dependent(loop)
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        sums = accumulators_in(loop_over(kernel, self.axis).body)
+        sums = directive.accumulators_in(directive.loop_over(kernel, self.axis).body)
         fresh, mark = Fresh(kernel), "y" if sums else "x"
         copies = {}
         for a in (array for array in sums if array.size == 1):
@@ -81,7 +75,7 @@ class UnrollAndJam(LoopDirective):
 
         def change(statement: ir.Statement) -> ir.Body:
             match statement:
-                case ir.For() if axis_of(statement) == self.axis:
+                case ir.For() if directive.axis_of(statement) == self.axis:
                     return _terms_in_pairs(self._unrolled(statement, copies, mark, fresh), fresh)
                 case ir.Allocate(array) if array in copies:
                     return [replace(statement, array=copy) for copy in copies[array]]
@@ -116,7 +110,7 @@ class UnrollAndJam(LoopDirective):
         if size % count:
             return [jammed, replace(loop, start=loop.stop // count * count)]
         if (stop - start).is_const(1):
-            return substituted(jammed.body, {axis_of(jammed): start})
+            return substituted(jammed.body, {directive.axis_of(jammed): start})
         return [jammed]
 
 
@@ -128,7 +122,7 @@ def is_short(body: ir.Body) -> bool:
 
 def _same_in_all(loop: ir.For) -> set[str]:
     """The names of values that are the same in all iterations: their operands don't vary."""
-    differing = {axis_of(loop), *defined_names(loop.body), *stored_names(loop.body)}
+    differing = {directive.axis_of(loop), *defined_names(loop.body), *stored_names(loop.body)}
     return {s.target.name for s in the_same(every_statement(loop.body), differing)}
 
 

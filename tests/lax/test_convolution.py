@@ -69,6 +69,40 @@ def test_conv_transpose_with_a_transposed_kernel_is_the_gradient_of_a_convolutio
     np.testing.assert_array_equal(larger, pull_back(ct)[0])
 
 
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("base", [2, 3])
+@pytest.mark.parametrize("spread", [1, 2])
+def test_images_with_holes_are_those_with_zeros_in_them(stride, base, spread):
+    x, w = np.arange(1.0, 31).reshape(2, 3, 5), np.arange(24.0).reshape(2, 3, 4)
+
+    def convolved(x, base):
+        return lax.conv_general_dilated(x, w, (stride,), [(3, 1)], (base,), (spread,))
+
+    spread_out = np.zeros((2, 3, 4 * base + 1))
+    spread_out[..., ::base] = x
+    expected = convolved(spread_out, 1)
+    np.testing.assert_array_equal(convolved(x, base), expected)
+    np.testing.assert_array_equal(jax.jit(convolved, static_argnums=1)(x, base), expected)
+
+
+def test_a_hole_is_not_multiplied():
+    kernel = np.array([1, np.inf], np.float32).reshape(1, 1, 2)
+
+    def transposed(x, w):
+        return lax.conv_transpose(x, w, (2,), "VALID", dimension_numbers=("NCH", "OIH", "NCH"))
+
+    for f in transposed, jax.jit(transposed):
+        out = f(SIGNAL, kernel)
+        np.testing.assert_array_equal(out[0, 0], [np.inf, 1, np.inf, 2, np.inf, 3, np.inf, 4])
+
+
+def test_the_gradient_by_the_kernel_of_an_empty_result_is_zero():
+    def total(kernel):
+        return lax.conv(SIGNAL[:, :, :1], kernel, (1,), "VALID").sum()
+
+    np.testing.assert_array_equal(jax.grad(total)(EDGE), [[[0, 0]]])
+
+
 def test_patches_are_the_elements_of_each_window():
     patches = lax.conv_general_dilated_patches(SIGNAL, (3,), (1,), "VALID")
     np.testing.assert_array_equal(patches[0], [[1, 2], [2, 3], [3, 4]])

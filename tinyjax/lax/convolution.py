@@ -29,6 +29,7 @@ from tinyjax.lax.convolution_product import convolve
 from tinyjax.lax.placing import place_of_cotangent, placed
 from tinyjax.lax.sliding_windows import dilated
 from tinyjax.transform.batching import batch_rules, not_mapped
+from tinyjax.transform.jvp import Zero
 from tinyjax.transform.transposition import defbilinear
 
 conv_general_dilated_p = Primitive(
@@ -204,6 +205,8 @@ def _transpose_rhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
     """Each entry of the kernel was multiplied with many elements of the image: its cotangent is the sum
     of the cotangents there, each times its element. So the cotangent is the kernel, and batch and
     features swap their roles."""
+    if 0 in shape_of(ct):
+        return Zero(rhs.aval)  # no convolution has an empty kernel
     conv = _geometry(params)
     lhs_spec, rhs_spec, out_spec = conv.dimension_numbers
     extents = conv.extents(shape_of(lhs), rhs.aval.shape, shape_of(ct))

@@ -6,6 +6,7 @@ inputs, outputs), and the result has the images' layout.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Union
 
@@ -164,6 +165,47 @@ def in_layout(values: Sequence[Any], spec: Sequence[int]) -> tuple[Any, ...]:
     """Reorders entries for (batch, feature, *spatial), such as sizes, to the order of a spec's axes."""
     placed = dict(zip(spec, values))
     return tuple(placed[axis] for axis in range(len(spec)))
+
+
+class Phases(NamedTuple):
+    """A convolution of images with holes along an axis as several of the images alone, one for each *phase*
+    of the result: every n-th element, for which the same elements of the kernel fall into holes."""
+
+    kernel_axis: int
+    parts: list[range]  # of the kernel's axis, for each phase
+    params: list[dict[str, Any]]  # of the convolution by that part
+    out_axis: int
+    size: int  # this many of the interleaved phases' elements are the result
+
+
+def phases(
+    lhs_shape: Sequence[int], rhs_shape: Sequence[int], params: dict[str, Any]
+) -> Phases | None:
+    """The phases along the first axis with holes; None if there is none.
+
+    For result `phase + q * base`, the kernel's element i is at `phase * stride + i * spread - low`, and
+    q * stride elements of the images farther: it meets one of them if `base` divides that."""
+    number = next((n for n, base in enumerate(params["lhs_dilation"]) if base > 1), None)
+    if number is None:
+        return None
+    names = ("lhs_dilation", "window_strides", "rhs_dilation", "padding")
+    base, stride, spread, (low, high) = (params[name][number] for name in names)
+    lhs_axis, rhs_axis, out_axis = (spec[2 + number] for spec in params["dimension_numbers"])
+    size, window, pads = lhs_shape[lhs_axis], rhs_shape[rhs_axis], (low, high)
+    (results,) = reduce_window_shape_tuple([size], [window], [stride], [pads], [base], [spread])
+    common = math.gcd(base, spread)
+    step, dilation, count = base // common, spread // common, max(1, -(-results // base))
+    found = Phases(rhs_axis, [], [], out_axis, results)
+    for phase in range(base):
+        ahead, rest = divmod(low - phase * stride, common)
+        part = range(ahead * pow(dilation, -1, step) % step, 0 if rest else window, step)
+        start = (phase * stride + part.start * spread - low) // base
+        extent = (count - 1) * stride + max(1, dilated(len(part), dilation))
+        new = zip(names, (1, stride, dilation, (-start, start + extent - size)))
+        replaced = {n: (*params[n][:number], value, *params[n][number + 1 :]) for n, value in new}
+        found.parts.append(part)
+        found.params.append(params | replaced)
+    return found
 
 
 def transposed_pads(

@@ -1,7 +1,8 @@
 """A convolution as one product of matrices.
 
 The elements of each window are copied beside each other, a row for each element of the result (*im2col*),
-and then one product with the kernel suffices.
+and then one product with the kernel suffices. Images with holes are convolved without, for each phase of the
+result (convolution_dims.py).
 
 Source: Chellapilla, Puri and Simard (2006), "High Performance Convolutional Neural Networks for
 Document Processing"
@@ -18,20 +19,34 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.bind import impl_rules
 from tinyjax.lax import slicing
+from tinyjax.lax.convolution_dims import phases
 from tinyjax.lax.sliding_windows import dilated, reduce_window_shape_tuple
 
 
-def convolve(
-    lhs: np.ndarray, rhs: np.ndarray, *, window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]], lhs_dilation: Sequence[int], rhs_dilation: Sequence[int],
-    dimension_numbers: Any, feature_group_count: int, batch_group_count: int,
-    preferred_element_type: Any, **_: Any,
-) -> np.ndarray:  # fmt: skip
+def convolve(lhs: np.ndarray, rhs: np.ndarray, **params: Any) -> np.ndarray:
     """The impl rule of conv_general_dilated."""
+    found = phases(lhs.shape, rhs.shape, params)
+    if found is None:
+        return _convolve(lhs, rhs, **params)
+    axis, outs = found.out_axis, list[np.ndarray]()
+    for part, of_part in zip(found.parts, found.params):
+        chosen = (slice(None),) * found.kernel_axis + (slice(part.start, part.stop, part.step),)
+        outs.append(convolve(lhs, rhs[chosen], **of_part))
+    shape = (*outs[0].shape[:axis], -1, *outs[0].shape[axis + 1 :])
+    interleaved = np.stack(outs, axis + 1).reshape(shape)
+    return interleaved[(slice(None),) * axis + (slice(found.size),)]
+
+
+def _convolve(
+    lhs: np.ndarray, rhs: np.ndarray, *, window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]], rhs_dilation: Sequence[int], dimension_numbers: Any,
+    feature_group_count: int, batch_group_count: int, preferred_element_type: Any, **_: Any,
+) -> np.ndarray:  # fmt: skip
+    """The convolution of images without holes."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     out_dtype = preferred_element_type or lhs.dtype
     dtype = sum_dtype(out_dtype)
-    images = padded(lhs.astype(dtype, copy=False), lhs_spec[2:], padding, lhs_dilation)
+    images = padded(lhs.astype(dtype, copy=False), lhs_spec[2:], padding)
     kernels = rhs.astype(dtype, copy=False).transpose(rhs_spec)
     windows = windows_of(
         images.transpose(lhs_spec), kernels.shape[2:], window_strides, rhs_dilation
@@ -47,15 +62,12 @@ def sum_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def padded(
-    images: np.ndarray,
-    spatial: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    dilation: Sequence[int],
+    images: np.ndarray, spatial: Sequence[int], padding: Sequence[tuple[int, int]]
 ) -> np.ndarray:
-    """The images with zeros between the elements of their `spatial` axes, and around them."""
+    """The images with zeros around them along their `spatial` axes."""
     config = [(0, 0, 0)] * images.ndim
-    for axis, (low, high), d in zip(spatial, padding, dilation):
-        config[axis] = (low, high, d - 1)
+    for axis, (low, high) in zip(spatial, padding):
+        config[axis] = (low, high, 0)
     if not any(any(entry) for entry in config):
         return images
     return impl_rules[slicing.pad_p](images, images.dtype.type(0), padding_config=config)
@@ -66,7 +78,7 @@ def windows_of(
 ) -> np.ndarray:
     """A view (batch, feature, *places, *window): the elements of the window at each place."""
     spatial, steps = images.shape[2:], images.strides[2:]
-    extents = [dilated(size, d) for size, d in zip(window, dilation)]
+    extents = [max(1, dilated(size, d)) for size, d in zip(window, dilation)]
     places = reduce_window_shape_tuple(spatial, extents, strides, [(0, 0)] * len(spatial))
     return np.lib.stride_tricks.as_strided(
         images,

@@ -16,12 +16,11 @@ def names(closed):
 
 
 @pytest.mark.parametrize("features, groups", [(4, 1), (1, 1), (3, 3)])
-def test_padding_and_holes_become_a_pad_of_the_same_bits(features, groups):
+def test_padding_becomes_a_pad_of_the_same_bits(features, groups):
     def f(x, w):
         return lax.conv_general_dilated(
-            x, w, (1, 1), [(1, -1), (2, 0)], lhs_dilation=(2, 1), rhs_dilation=(1, 2),
-            feature_group_count=groups,
-        )  # fmt: skip
+            x, w, (1, 1), [(1, -1), (2, 0)], rhs_dilation=(1, 2), feature_group_count=groups
+        )
 
     before = make_jaxpr(f)(aval(2, 3, 5, 6), aval(features, 3 // groups, 2, 2))
     after = expand(before)
@@ -30,6 +29,16 @@ def test_padding_and_holes_become_a_pad_of_the_same_bits(features, groups):
     args = [rng.standard_normal(v.aval.shape).astype(np.float32) for v in before.jaxpr.invars]
     (expected,), (found,) = (eval_jaxpr(c.jaxpr, c.consts, *args) for c in (before, after))
     np.testing.assert_array_equal(found, expected)
+
+
+def test_images_with_holes_are_convolved_without_for_each_phase():
+    def f(x, w):
+        return lax.conv_transpose(x, w, (2,), "VALID", dimension_numbers=("NCH", "OIH", "NCH"))
+
+    closed = expand(make_jaxpr(f)(aval(2, 3, 5), aval(4, 3, 4)))
+    convolutions = [eqn for eqn in closed.eqns if eqn.primitive is lax.conv_general_dilated_p]
+    assert [eqn.invars[1].aval.shape for eqn in convolutions] == [(4, 3, 2)] * 2
+    assert all(eqn.params["lhs_dilation"] == (1,) for eqn in convolutions)
 
 
 def test_what_is_cut_off_whole_is_no_array():

@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tinyjax import lax
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.expand import expansions
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.convolution import conv_general_dilated_p
-from tinyjax.lax.convolution_dims import in_layout
+from tinyjax.lax.convolution_dims import in_layout, phases
+from tinyjax.lax.joining import stack_p
 from tinyjax.lax.lowering.complex_sums import product_of_integers
 from tinyjax.lax.lowering.indexing import element_or
 from tinyjax.lax.lowering.products import has_product, product_of
-from tinyjax.lax.slicing import pad
 
 if TYPE_CHECKING:
     from tinyjax.compile.target import Target
@@ -59,18 +60,42 @@ def _has_several_features(eqn: JaxprEqn) -> bool:
 
 
 def _padded(eqn: JaxprEqn) -> Callable | None:
-    """The convolution of images that are cut or padded before, around and between their elements. Zeros are
-    then stored once, while many windows read each; the gradient by the kernel reads the same images."""
+    """The convolution of images that are cut or padded before. Zeros are then stored once, while many windows
+    read each; the gradient by the kernel reads the same images."""
     params, images = eqn.params, eqn.invars[0].aval
-    pairs = zip(params["padding"], params["lhs_dilation"])
-    border = [(int(low), int(high), int(dilation) - 1) for (low, high), dilation in pairs]
+    border = [(int(low), int(high), 0) for low, high in params["padding"]]
     has_border = any(map(any, border)) and eqn.outvars[0].aval.size > 0
     if not has_border or _are_apart(eqn) or kind(images.dtype) not in "iuf":
         return None
     config = in_layout([(0, 0, 0), (0, 0, 0), *border], params["dimension_numbers"].lhs_spec)
-    plain = {"padding": ((0, 0),) * len(border), "lhs_dilation": (1,) * len(border)}
+    plain = {"padding": ((0, 0),) * len(border)}
     zero = np.zeros((), images.dtype)
-    return lambda x, w: [eqn.primitive.bind(pad(x, zero, config), w, **params | plain)]
+    return lambda x, w: [eqn.primitive.bind(lax.pad(x, zero, config), w, **params | plain)]
+
+
+def _in_phases(eqn: JaxprEqn) -> Callable | None:
+    """The convolution of images with holes as one for each phase of the result: no hole is multiplied."""
+    (x, w), out = (v.aval for v in eqn.invars), eqn.outvars[0].aval
+    found = phases(x.shape, w.shape, eqn.params)
+    if found is None:
+        return None
+    axis = found.out_axis
+
+    def convolution(x: Any, w: Any) -> list[Any]:
+        outs = []
+        for part, params in zip(found.parts, found.params):
+            if part:
+                of_part = lax.slice_in_dim(w, part.start, None, part.step, found.kernel_axis)
+                outs.append(eqn.primitive.bind(x, of_part, **params))
+            else:
+                count = max(1, -(-found.size // len(found.parts)))
+                shape = (*out.shape[:axis], count, *out.shape[axis + 1 :])
+                outs.append(lax.full(shape, 0, out.dtype))
+        stacked = stack_p.bind(*outs, axis=axis + 1)
+        interleaved = lax.collapse(stacked, axis, axis + 2)
+        return [lax.slice_in_dim(interleaved, 0, found.size, axis=axis)]
+
+    return convolution
 
 
 def _are_apart(eqn: JaxprEqn) -> bool:
@@ -123,4 +148,6 @@ REDUCTION = rules.Reduction("add", rules.zero_of, _summed_sizes, _term)
 PRODUCT = rules.Product("add", rules.zero_of, _summed_sizes, _term, factors=_factors)
 
 rules.lowering_rules[conv_general_dilated_p] = _convolution
-expansions[conv_general_dilated_p] = lambda eqn: _padded(eqn) or product_of_integers(eqn)
+expansions[conv_general_dilated_p] = lambda eqn: (
+    _in_phases(eqn) or _padded(eqn) or product_of_integers(eqn)
+)

@@ -209,6 +209,53 @@ def test_vectors_that_are_results_have_lapacks_signs():
         np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 16])
+def test_eigenvectors_of_any_signs(n):
+    a = special_matrices(n, n)
+    a = (a + a.swapaxes(1, 2)).astype(np.float32)
+
+    def f(a):
+        w, v = jnp.linalg.eigh(a)
+        vt = v.swapaxes(-1, -2)
+        return (v * w[..., None, :]) @ vt, v @ vt
+
+    assert ": host" not in jax.jit(f).lower(a).as_text("schedule")
+    rebuilt, unit = jax.jit(f)(a)
+    close(rebuilt, a, abs(a).max((-1, -2)) * n)
+    close(unit, np.eye(n)[None], n)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (16, 16), (5, 3), (2, 9), (40, 7)])
+def test_singular_vectors_of_any_signs(shape):
+    a = special_matrices(*shape).astype(np.float32)
+
+    def f(a):
+        u, s, vh = jnp.linalg.svd(a, full_matrices=False)
+        uh, v = u.swapaxes(-1, -2), vh.swapaxes(-1, -2)
+        return (u * s[..., None, :]) @ vh, jnp.abs(uh @ u), jnp.abs(vh @ v)
+
+    assert ": host" not in jax.jit(f).lower(a).as_text("schedule")
+    rebuilt, *units = jax.jit(f)(a)
+    close(rebuilt, a, abs(a).max((-1, -2)) * sum(shape))
+    for unit in units:
+        close(unit, np.eye(min(shape))[None], 2 * max(shape))
+
+
+def test_pinv_and_lstsq_in_a_loop():
+    def f(a, b):
+        def step(x, _):
+            inverse = jnp.linalg.pinv(a + x[0] / 10)
+            return jnp.linalg.lstsq(a, b + (inverse.T @ x) / 10)[0], inverse
+
+        return lax.scan(step, jnp.zeros(3), length=3)
+
+    a, b = floats(7, 3), floats(7)
+    agree(f, a, b, tolerance=1e-4)
+    agree(
+        jax.vmap(jax.grad(lambda a: jnp.linalg.pinv(a).sum())), np.stack([a, 2 * a]), tolerance=1e-3
+    )
+
+
 def test_singular_values_in_a_loop():
     def f(a):
         return lax.scan(

@@ -273,20 +273,29 @@ def reads_of(eqn: JaxprEqn, v: Var, target: Target) -> list[tuple[Atom, dict[int
     if isinstance(lowering, rules.InOrder) and not isinstance(lowering, rules.Update):
         own = {axis: axis for axis in range(v.aval.ndim) if axis != lowering.along(eqn)}
         return [(u, own) for u in eqn.invars]
-    coords = _variables("axis", v.aval.shape)
+    coords = variables("axis", v.aval.shape)
+    numbers = {at: axis for axis, at in enumerate(coords) if at.op == "var"}
+    return [
+        (u, {axis: numbers[at] for axis, at in enumerate(read) if at in numbers})
+        for u, read in elements_read(eqn, v, coords, target)
+    ]
+
+
+def elements_read(
+    eqn: JaxprEqn, v: Var, coords: list[Index], target: Target
+) -> list[tuple[Var, Sequence[Index]]]:
+    """The elements of operands that the lowering rule reads for the element of `v` at `coords`."""
+    lowering = rules.lowering_of(eqn, target)
     probe = _Probe({u: "v" for u in eqn.outvars}, target)
     if isinstance(lowering, (rules.Update, rules.WindowUpdate)):
         probe.update(eqn, lowering.in_place, coords)
     else:
         probe._emit(v, eqn, lowering, rules.Position(v.aval.shape, coords))
-    numbers = {at: axis for axis, at in enumerate(coords) if at.op == "var"}
-    return [
-        (u, {axis: numbers[at] for axis, at in enumerate(read) if at in numbers})
-        for u, read in probe.found
-    ]
+    return probe.found
 
 
-def _variables(name: str, sizes: Sequence[int]) -> list[Index]:
+def variables(name: str, sizes: Sequence[int]) -> list[Index]:
+    """The coordinates of any element of an array of that shape: a variable each, 0 along axes of size 1."""
     return [
         index_var(f"{name}{axis}", 0, size - 1) if size > 1 else index(0)
         for axis, size in enumerate(sizes)
@@ -310,7 +319,7 @@ class _Probe(Builder):
         """Reads as an update does: at its own place along batch axes and those that windows cover whole."""
         (out,) = eqn.outvars
         ctx = rules.LoweringRuleContext(self, eqn, out, rules.Position(out.aval.shape, coords))
-        number, elsewhere = _variables("n", update.counts), _variables("w", update.sizes)
+        number, elsewhere = variables("n", update.counts), variables("w", update.sizes)
         own = update.whole | update.batch
         within = [at if axis in own else elsewhere[axis] for axis, at in enumerate(coords)]
         operands = [rules.Operand(self, u) for u in eqn.invars]

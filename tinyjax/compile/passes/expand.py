@@ -3,13 +3,13 @@
 A primitive such as lu is a host step: LAPACK works on whole matrices. Where these are small, a kernel is
 faster, and a loop around them can be a kernel too. A sum of complex numbers is one of each part; a
 convolution's padding is a pad before it; products leave a scan. `expansions` has a function for each such
-primitive, which decides by the equation. The result may be a cond with one branch, always one kernel.
+primitive, which decides by the equation and what reads it. The result may be a cond with one branch, always
+one kernel.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tinyjax.compile.passes.cse import cse
@@ -18,12 +18,12 @@ from tinyjax.compile.record import event
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, context, restore_source_info
 from tinyjax.core.inlining import inline_calls
-from tinyjax.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from tinyjax.core.tracing import trace_to_jaxpr
 
-# A function of an equation: it returns a function of its operands that computes its results in a kernel, or
-# None.
-Expansion = Callable[[JaxprEqn], Callable[..., list[Any]] | None]
+# A function of an equation and its jaxpr: it returns a function of the operands that computes the results in
+# a kernel, or None.
+Expansion = Callable[[JaxprEqn, Jaxpr], Callable[..., list[Any]] | None]
 
 
 class Expansions(dict[Primitive, Expansion]):
@@ -56,22 +56,17 @@ def _with_expansions(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) 
     """The same with the equations for which the rule of their primitive returns a function expanded."""
     if rules.keys().isdisjoint([eqn.primitive for eqn in closed.jaxpr.eqns]):
         return closed
-    eqns = closed.jaxpr.eqns
-    read = {*closed.jaxpr.outvars, *itertools.chain.from_iterable(eqn.invars for eqn in eqns)}
-    changed = walk(closed, lambda eqn, producer: _expanded(_with_dropped(eqn, read), rules))
+    changed = walk(closed, lambda eqn, producer: _expanded(eqn, closed.jaxpr, rules))
     if changed is closed:
         return closed
     return inline_calls(changed, lambda eqn: eqn.primitive is not CALL)
 
 
-def _with_dropped(eqn: JaxprEqn, read: Container[Any]) -> JaxprEqn:
-    """The equation with a DropVar for each result that nothing reads, which an expansion may leave out."""
-    return eqn.replace(outvars=[v if v in read else DropVar(v.aval) for v in eqn.outvars])
-
-
-def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[JaxprEqn] | None:
+def _expanded(
+    eqn: JaxprEqn, jaxpr: Jaxpr, rules: Mapping[Primitive, Expansion]
+) -> list[JaxprEqn] | None:
     """A call of the expansion, if there is one; its equations may be expanded too."""
-    fun = rules[eqn.primitive](eqn) if eqn.primitive in rules else None
+    fun = rules[eqn.primitive](eqn, jaxpr) if eqn.primitive in rules else None
     if fun is None:
         return None
     event(eqn, "becomes several", "kernels compute these, or compute them faster", eqn)

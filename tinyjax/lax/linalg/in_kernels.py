@@ -21,17 +21,18 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.compile.passes.expand import expansions
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.jaxpr import DropVar, JaxprEqn
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.control_flow.while_loop import while_loop
-from tinyjax.lax.linalg import matrices
+from tinyjax.lax.linalg import matrices, signs
 from tinyjax.lax.linalg.cholesky import cholesky_p
 from tinyjax.lax.linalg.eigh import eigh_p
 from tinyjax.lax.linalg.lu import lu_p
 from tinyjax.lax.linalg.qr import qr_p
+from tinyjax.lax.linalg.spectra import diagonal
 from tinyjax.lax.linalg.svd import svd_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
 from tinyjax.lax.linalg.tridiagonal import tridiagonal_solve_p
@@ -292,8 +293,9 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, **_: Any) -> list[Any]:
 # ---- eigenvalues and singular values of one matrix ----
 
 
-def _orthogonal_rows(x: Any) -> Any:
-    """`x` with its rows rotated until they are orthogonal: Jacobi's method, one-sided.
+def _orthogonal_rows(x: Any, columns: int) -> Any:
+    """`x` with its rows rotated until their first `columns` elements are orthogonal: Jacobi's method,
+    one-sided.
 
     Row i of `upper` and of `lower` are a pair, and a round rotates all pairs at once. As in a
     round-robin tournament, all rows but the first then move on: after a sweep, each row was paired with each
@@ -302,12 +304,13 @@ def _orthogonal_rows(x: Any) -> Any:
     n = len(x)
     half = (n + 1) // 2
     x = lax.pad(x, np.zeros((), x.dtype), ((0, 2 * half - n, 0), (0, 0, 0)))
-    squares = lax.reduce_sum(lax.square(x), (0, 1))
+    squares = lax.reduce_sum(lax.square(x[:, :columns]), (0, 1))
     bound = squares * (2 * np.finfo(x.dtype).eps) ** 2
 
     def turn(carry: Any, _: Any) -> Any:
         upper, lower, worst = carry
-        p2, q2, pq = (_sum(x, -1) for x in (upper * upper, lower * lower, upper * lower))
+        p, q = upper[:, :columns], lower[:, :columns]
+        p2, q2, pq = (_sum(x, -1) for x in (p * p, q * q, p * q))
         larger = lax.max(p2, q2)
         error = pq * pq / _where(larger > 0, larger, 1.0)
         worst = lax.max(worst, lax.reduce_max(error, (0, 1)))
@@ -355,7 +358,7 @@ def _order(keys: Any) -> Any:
 
 
 def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
-    """Vectors that nothing reads, and the eigenvalues. With a multiple of the unit matrix added, all
+    """Eigenvectors of any signs, and the eigenvalues. With a multiple of the unit matrix added, all
     eigenvalues are positive and of one size. If its rows are then rotated until they are orthogonal, they are
     eigenvectors."""
     n = a.shape[-1]
@@ -365,31 +368,48 @@ def eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
     a = a / scale
     shift = 2 * lax.sqrt(lax.reduce_sum(a * a, (0, 1)))
     shift = _where(shift > 0, shift, 1.0)
-    rotated = _orthogonal_rows(_where(rows == columns, a + shift, a))
+    rotated = _orthogonal_rows(_where(rows == columns, a + shift, a), n)
     rotated = rotated / lax.sqrt(_sum(rotated * rotated, -1))
     w = lax.reduce_sum(rotated * matrices.matmul(rotated, a), (1,))
-    return [rotated, _where(is_nan, math.nan, w[_order(w)] * scale)]
+    order = _order(w)
+    v = matrices.matrix_transpose(rotated[order])
+    return [_where(is_nan, math.nan, x) for x in (v, w[order] * scale)]
 
 
-def svd(a: Any, **_: Any) -> list[Any]:
-    """Singular values: the lengths of the columns, or of the rows if these are fewer, once rotations have
-    made them orthogonal."""
+def svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]:
+    """Singular values; with `compute_uv` U and V^H too, of any signs. V makes the columns of A V orthogonal.
+    Those of them that are not zero are U's; a QR decomposition adds the others."""
     m, n = a.shape
-    x = a if m < n else matrices.matrix_transpose(a)
-    scale, is_nan = _scale(x)
-    x = x / scale
-    if max(m, n) > 2 * min(m, n):
-        how = {"pivoting": False, "full_matrices": False, "use_magma": None}
-        x = matrices.matrix_transpose(qr_p.bind(matrices.matrix_transpose(x), **how)[1])
-    x = _orthogonal_rows(x)
-    s = lax.sqrt(lax.reduce_sum(lax.square(x), (1,)))
-    return [_where(is_nan, math.nan, s[_order(-s)] * scale)]
+    if m < n:
+        a = matrices.matrix_transpose(a)
+        s, *both = svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+        return [s, *map(matrices.matrix_transpose, reversed(both))]
+    scale, is_nan = _scale(a)
+    a = a / scale
+    x = matrices.matrix_transpose(_qr(a)[1] if m > 2 * n else a)
+    columns = x.shape[-1]
+    if compute_uv:
+        x = lax.concatenate([x, matrices.eye(x, n)], 1)
+    x = _orthogonal_rows(x, columns)
+    s = lax.sqrt(lax.reduce_sum(lax.square(x[:, :columns]), (1,)))
+    order = _order(-s)
+    outs = [s[order] * scale]
+    if compute_uv:
+        vh = x[order, columns:]
+        u, r = _qr(matrices.matmul(a, matrices.matrix_transpose(vh)))
+        sign = _where(diagonal(r) < 0, -1.0, lax.full_like(s, 1))
+        outs += [u * lax.expand_dims(sign, (0,)), vh]
+    return [_where(is_nan, math.nan, x) for x in outs]
+
+
+def _qr(a: Any) -> list[Any]:
+    return qr_p.bind(a, pivoting=False, full_matrices=False, use_magma=None)
 
 
 # ---- the rules ----
 
 
-def _as_kernel(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
+def _as_kernel(fun: Callable[..., list[Any]], eqn: JaxprEqn, _: Jaxpr) -> Any:
     """The function of an equation's matrices in kernels; None if these are large.
 
     The matrices of a batch are in the lanes of vectors, if they are so small that these are full; otherwise
@@ -434,13 +454,18 @@ def _one_by_one(fun: Callable[..., list[Any]], axes: int, *stacks: Any) -> list[
     return [lax.reshape(out, (*batch, *out.shape[1:])) for out in outs]
 
 
-def _by_rotations(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
+def _by_rotations(
+    fun: Callable[..., list[Any]], axes: tuple[int | None, ...], eqn: JaxprEqn, jaxpr: Jaxpr
+) -> Any:
     """The same for a function of one matrix. It has a loop of unknown length, so it is not one kernel. None
-    too for vectors that are read, as their signs would not be LAPACK's."""
+    too if a result of the jaxpr depends on the signs of the vectors, as theirs are not LAPACK's. `axes` has
+    the axis that numbers them, for each result."""
     *batch, m, n = eqn.invars[0].aval.shape
-    if len(eqn.outvars) > 2 or not all(isinstance(v, DropVar) for v in eqn.outvars[:-1]):
-        return None
     if not _has_small_matrices(eqn) or min(m, n) > MAX_ROTATED:
+        return None
+    if len(eqn.outvars) == 3 and eqn.params["full_matrices"] and m != n:
+        return None  # some vectors have no partners
+    if not signs.are_free(eqn, axes, jaxpr):
         return None
     fun = functools.partial(fun, **eqn.params)
     for _ in batch:
@@ -448,8 +473,8 @@ def _by_rotations(fun: Callable[..., list[Any]], eqn: JaxprEqn) -> Any:
     return fun
 
 
-expansions[eigh_p] = functools.partial(_by_rotations, eigh)
-expansions[svd_p] = functools.partial(_by_rotations, svd)
+expansions[eigh_p] = functools.partial(_by_rotations, eigh, (-1, None))
+expansions[svd_p] = functools.partial(_by_rotations, svd, (None, -1, -2))
 for _primitive, _fun in (
     (lu_p, lu),
     (cholesky_p, cholesky),
@@ -459,7 +484,7 @@ for _primitive, _fun in (
     expansions[_primitive] = functools.partial(_as_kernel, _fun)
 
 
-def _tridiagonal_solve(eqn: JaxprEqn) -> Any:
+def _tridiagonal_solve(eqn: JaxprEqn, _: Jaxpr) -> Any:
     """The function of real systems of any size."""
     aval = eqn.outvars[0].aval
     return tridiagonal_solve if aval.dtype.char in "fd" and aval.size else None

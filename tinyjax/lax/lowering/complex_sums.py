@@ -15,7 +15,7 @@ from tinyjax import lax
 from tinyjax.compile.kernel.rules import sum_dtype
 from tinyjax.compile.passes.expand import expansions
 from tinyjax.compile.passes.products import sides_of
-from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn
 from tinyjax.core.primitives import reduce_sum_p
 from tinyjax.lax.cumulative import cumsum_p
 from tinyjax.lax.dot_product import dot_general_p
@@ -26,7 +26,7 @@ from tinyjax.lax.scattering import scatter_add_p, scatter_p, scatter_sub_p
 FEW = 4  # terms of a sum of complex products
 
 
-def _product(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+def _product(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
     dtype = eqn.outvars[0].aval.dtype
     if dtype.kind == "c":
         return _product_of_pairs(eqn, dtype)
@@ -99,7 +99,7 @@ def _product_of_pairs(eqn: JaxprEqn, dtype: np.dtype) -> Callable[..., list[Any]
     return of_terms if 0 < math.prod(sizes) <= FEW else of_parts
 
 
-def _of_each_part(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+def _of_each_part(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
     """The result of the real parts, and that of the imaginary parts."""
     if eqn.outvars[0].aval.dtype.kind != "c":
         return None

@@ -148,6 +148,6 @@ REDUCTION = rules.Reduction("add", rules.zero_of, _summed_sizes, _term)
 PRODUCT = rules.Product("add", rules.zero_of, _summed_sizes, _term, factors=_factors)
 
 rules.lowering_rules[conv_general_dilated_p] = _convolution
-expansions[conv_general_dilated_p] = lambda eqn: (
+expansions[conv_general_dilated_p] = lambda eqn, _: (
     _in_phases(eqn) or _padded(eqn) or product_of_integers(eqn)
 )

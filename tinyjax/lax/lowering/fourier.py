@@ -21,7 +21,7 @@ from tinyjax.compile.kernel.rules import Fourier, lowering_rules, radices
 from tinyjax.compile.passes.expand import expansions
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
-from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn
 from tinyjax.lax.fourier import FftType, fft_p
 from tinyjax.transform.batching import batch_rules, moveaxis
 
@@ -65,7 +65,7 @@ batch_rules[fft_of_axis_p] = _batch
 no_rule_reasons[fft_of_axis_p, "jvp"] = "it is made of fft when a program is compiled"
 
 
-def _expansion(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+def _expansion(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
     aval, lengths = eqn.invars[0].aval, eqn.params["fft_lengths"]
     factors = list(map(_factors, lengths))
     if not factors or not all(factors):

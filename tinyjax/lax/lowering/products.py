@@ -23,7 +23,7 @@ from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.expand import late_expansions
 from tinyjax.compile.passes.products import Side, multiplications, sides_of
 from tinyjax.core import dtypes
-from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn
 from tinyjax.lax.dot_product import dot_general_p
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ rules.lowering_rules[dot_general_p] = _dot_general
 # kernel of a sum reads the matrix in the order of memory, and computes what comes before and after, too.
 
 
-def _vector_product(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+def _vector_product(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
     """A function that computes a product as a sum; None if it has several rows and columns."""
     sides, out = sides_of(eqn), eqn.outvars[0].aval
     vectors = [side.size(side.kept) == 1 for side in sides]

@@ -46,7 +46,7 @@ MIN_MULTIPLICATIONS = 2**12  # of an iteration: smaller products are fast where 
 MAX_BYTES = 2**26  # that leave the loop before it, or after it, in all iterations
 
 
-def _distributed(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+def _distributed(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
     """The scan with its products before and after it; None if none leaves it."""
     loop = loop_of(eqn)
     if loop is None or not 1 < (loop.length or 0):

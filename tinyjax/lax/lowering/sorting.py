@@ -20,13 +20,13 @@ from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.passes.expand import expansions
 from tinyjax.core.bind import no_rule_reasons
 from tinyjax.core.dtypes import kind
-from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn
 from tinyjax.lax.sorting import sort_p
 
 FEW = 16  # most elements of a row, all compared with each other
 
 
-def _expansion(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+def _expansion(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
     avals, axis = [v.aval for v in eqn.invars], eqn.params["dimension"]
     if len(avals) == 1 or eqn.params["num_keys"] > 1:
         return None
@@ -74,7 +74,9 @@ def _chosen(is_there: Any, x: Any, axes: tuple[int, ...], axis: int) -> Any:
 # ---- the first of the greatest ----
 
 
-def _place_of(extreme: Callable[..., Any], eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+def _place_of(
+    extreme: Callable[..., Any], eqn: JaxprEqn, _: Jaxpr
+) -> Callable[..., list[Any]] | None:
     """The least of the places along an axis that have the extreme, or NaN."""
     (x,), (out,), (axis,) = eqn.invars, eqn.outvars, eqn.params["axes"]
     shape, dtype = x.aval.shape, out.aval.dtype

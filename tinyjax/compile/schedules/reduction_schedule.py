@@ -151,9 +151,15 @@ class ReductionChooser(Chooser):
     def _in_runs(self, sweep: Sequence[str]) -> list[str]:
         """Fuses the axes of a sweep, but not with runs that are long enough for vectors."""
         axes = self.fuse_contiguous_axes(sweep, "a row is contiguous")
-        if self.size(axes[-1]) >= self.width > 1:
+        if self._is_long(axes[-1]):
             return axes
         return [self.fuse_axes(axes, "its runs are short")]
+
+    def _is_long(self, axis: str) -> bool:
+        """Whether elements along the axis fill a vector, or more than half of a smaller one."""
+        size = self.size(axis)
+        vectors = self.vectors_along(axis, overlap=False) if size < self.width else None
+        return size >= self.width > 1 or (vectors is not None and 2 * size > vectors.width)
 
     def _results_in_vectors(self, row: str, sweep: str) -> str:
         """Takes several rows at a time if the operations after their last sweep are costly: a separate loop
@@ -319,6 +325,6 @@ class ReductionChooser(Chooser):
 
     def _long_rows(self, axes: Sequence[str]) -> tuple[list[Partition], Vectorize | None]:
         """Vectorizes the combined elements if they lie in memory in many separate runs."""
-        *rows, columns = map(self.size, axes)
-        is_long = bool(rows) and math.prod(rows) >= PIECES and columns >= self.width
-        return self.vectors_of_sums(axes[-1], self.width) if is_long else ([], None)
+        *rows, columns = axes
+        is_long = math.prod(map(self.size, rows)) >= PIECES and self._is_long(columns)
+        return self.vectors_of_sums(columns, self.width) if is_long else ([], None)

@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_programs import draw, draw_derivatives
-from random_programs.compare import disagreements
+from random_programs.compare import disagreements, refused_otherwise
 from random_programs.contenders import SHARED, Coverage, contenders_of
 from random_programs.known import reason_for
 from random_programs.program import Argument, Function, Program, Statement, Variable
 from random_programs.shrink import shrunk
 from slow_params import slow_params
 
+import tinyjax as jax
 from tinyjax.compile.passes import rewrite_rules
 from tinyjax.core.bind import impl_rules
 from tinyjax.core.primitives import sin_p
@@ -74,6 +75,12 @@ def test_what_a_contender_ran_is_counted():
     assert not disagreements([program], ways=["jit"], contenders=choose, coverage=coverage)
     assert coverage["programs with an axis of"] == {"4": 1}
     assert coverage["steps, WebAssembly"].total() and "steps, built" not in coverage
+
+
+def test_a_refused_idiom_can_be_tried_with_jax():
+    """Here by tinyjax instead, which refuses it again."""
+    program = draw(5204766, with_idioms=True)
+    assert program.refused and refused_otherwise(program, jax) == []
 
 
 def test_most_programs_have_control_flow():

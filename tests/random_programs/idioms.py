@@ -17,7 +17,7 @@ from pathlib import Path
 import tinyjax as jax
 from random_programs.operations import families_of
 from random_programs.program import Statement, Variable
-from random_programs.writer import KINDS, Refused, Writer, argument_values, kind_of, types_of
+from random_programs.writer import KINDS, Writer, argument_values, kind_of, types_of
 
 IDIOMS = families_of((Path(__file__).parent / "idioms.txt").read_text())
 FIELD = re.compile(r"\{(?:(\w+)=)?([fhzpijbuwk]):([^}<]*)(?:<([^}]*))?\}")
@@ -38,11 +38,12 @@ def write_idiom(writer: Writer) -> list[Variable]:
         text = draft.transformed(draft.filled(template))
         if any(v.size > writer.limits.max_size for v in draft.new):
             continue
+        leaves = Statement([Variable("leaves1", (), "")], f"jax.tree.leaves({text})")
+        variables = [*writer.scope, *draft.new]
         try:
-            count = _leaves(writer, [*writer.scope, *draft.new], text)
-        except Refused as error:
-            variables = [*writer.scope, *draft.new]
-            writer.limits.refused.append((error.cause, Statement([], text), variables))
+            count = len(types_of(leaves, variables, jax)[0])
+        except Exception as error:
+            writer.limits.refused.append((error, leaves, variables))
             continue
         draft.keep_arguments()
         if count and (
@@ -56,15 +57,6 @@ def write_idiom(writer: Writer) -> list[Variable]:
 def kind_named(template: str) -> str:
     """The kind of an idiom."""
     return next(kind for kind, (_, templates) in IDIOMS.items() if template in templates)
-
-
-def _leaves(writer: Writer, scope: list[Variable], text: str) -> int:
-    """How many arrays a text gives."""
-    try:
-        statement = Statement([Variable("leaves1", (), "")], f"jax.tree.leaves({text})")
-        return len(types_of(statement, scope, jax)[0])
-    except Exception as error:
-        raise Refused(error) from error
 
 
 @dataclass

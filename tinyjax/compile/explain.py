@@ -57,8 +57,7 @@ def mapping(plan: Plan) -> list[MappedLine]:
 
     def lines_of(kernel: Kernel) -> Iterator[NumberedLine]:
         first = program[: program.index(kernel_text(kernel))].count("\n") + 1
-        for number, (text, origin) in enumerate(kernel_lines(kernel), first):
-            yield number, text, origin
+        return ((number, *line) for number, line in enumerate(kernel_lines(kernel), first))
 
     return mapped_lines(plan, lines_of)
 

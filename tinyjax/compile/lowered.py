@@ -158,12 +158,9 @@ STAGES = {
 
 
 def lower_jaxpr(
-    closed: ClosedJaxpr,
-    device: Device,
-    name: str = "jitted",
-    donated: Sequence[bool] = (),
+    closed: ClosedJaxpr, device: Device, name: str = "jitted", donated: Sequence[bool] = (),
     target: Target | None = None,
-) -> LoweredProgram:
+) -> LoweredProgram:  # fmt: skip
     """Takes a jaxpr through all stages for `device`. `donated` marks arguments whose memory results may
     reuse; warns of those that can't be reused. With another `target` it can only be printed."""
     if compiling_logger.isEnabledFor(level := log_level()):

@@ -24,7 +24,7 @@ from tinyjax.compile.record import give_name, run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
 from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.compile.target import Target
-from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
 from tinyjax.core.pretty_printer import variable_names
 
 # ---- what a plan is ----
@@ -271,11 +271,16 @@ def schedule_lines(plan: Plan) -> Iterator[str]:
         elif isinstance(group, KernelGroup):
             step = f"nothing to compute -> {made}"
         else:
-            called = f"{group.kind:7} {_called(group)}({read})"
-            step = f"{called} -> {made}  # {_remark(plan, number)}"
+            called = str(group.eqn.primitive)
+            if group.kind == "matmul":  # with its operands' types
+                types = (v.aval.str_short(short_dtypes=True) for v in group.eqn.invars)
+                called = " x ".join(types) + " "
+            step = f"{group.kind:7} {called}({read}) -> {made}  # {_remark(plan, number)}"
         yield f"{number}: {step}"
         yield from _bodies_lines(plan, number, schedule_lines)
-    yield f"results: {', '.join(_atom(plan, v) for v in plan.closed.jaxpr.outvars)}"
+    outvars = plan.closed.jaxpr.outvars
+    found = (str(v.val) if isinstance(v, Literal) else plan.names[v] for v in outvars)
+    yield f"results: {', '.join(found)}"
 
 
 def step_word(plan: Plan, number: int) -> str:
@@ -295,13 +300,6 @@ def _bodies_lines(plan: Plan, number: int, lines_of: Callable) -> Iterator[str]:
         yield from ("     " + line for line in lines_of(body))
 
 
-def _called(group: Group) -> str:
-    """The primitive's name; for a product, with its operands."""
-    if group.kind != "matmul":
-        return str(group.eqn.primitive)
-    return " x ".join(v.aval.str_short(short_dtypes=True) for v in group.eqn.invars) + " "
-
-
 def _remark(plan: Plan, number: int) -> str:
     """The operations of a kernel, why a step runs on the host, or which form of a loop was chosen."""
     group = plan.groups[number]
@@ -316,7 +314,3 @@ def _remark(plan: Plan, number: int) -> str:
 
 def _typed(plan: Plan, variables: Sequence[Var]) -> str:
     return ", ".join(f"{plan.names[v]}:{v.aval.str_short(short_dtypes=True)}" for v in variables)
-
-
-def _atom(plan: Plan, atom: Atom) -> str:
-    return str(atom.val) if isinstance(atom, Literal) else plan.names[atom]

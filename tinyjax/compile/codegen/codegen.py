@@ -93,8 +93,12 @@ class Scope:
 def lines_of(body: ir.Body, scope: Scope, indent: str) -> Iterator[Line]:
     """The statements as lines of C."""
     for statement in _with_stores_together(body):
-        if isinstance(statement, list):
-            yield f"{indent}{_interleaved_text(statement, scope.calls)};", statement[0].origin
+        if isinstance(statement, list):  # one call for strided stores that fill all places
+            first, values = statement[0], [_stored_text(s, scope.calls) for s in statement]
+            t = storage_type(first.memory.dtype)
+            helper = interleave_helper(t, ir.width_of(first), first.stride)
+            text = scope.calls.call(helper, *values, f"{first.memory.name} + {first.index}")
+            yield f"{indent}{text};", first.origin
             continue
         for line, origin in _statement_lines(statement, scope):
             yield indent + line, origin
@@ -128,14 +132,6 @@ def _companions(last: ir.Store, before: Sequence[Any]) -> list[int]:
         elif isinstance(s, ir.Load) and s.memory == last.memory:
             return []
     return []
-
-
-def _interleaved_text(stores: Sequence[ir.Store], calls: Calls) -> str:
-    """One call for strided stores that fill all places."""
-    first, values = stores[0], [_stored_text(store, calls) for store in stores]
-    t, width = storage_type(first.memory.dtype), ir.width_of(first)
-    helper = interleave_helper(t, width, first.stride)
-    return calls.call(helper, *values, f"{first.memory.name} + {first.index}")
 
 
 def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:

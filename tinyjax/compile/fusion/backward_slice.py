@@ -23,11 +23,9 @@ class BackwardSlice:
 
 
 def backward_slice(
-    values: Sequence[Var],
-    producer: Mapping[Var, JaxprEqn],
-    stored: Container[Var],
+    values: Sequence[Var], producer: Mapping[Var, JaxprEqn], stored: Container[Var],
     lowerings: Mapping[JaxprEqn, Any],
-) -> BackwardSlice:
+) -> BackwardSlice:  # fmt: skip
     """Follows the equations back from the values to stored ones."""
     result = BackwardSlice()
     # For each computed value: whether it is read only at the place of the stored values

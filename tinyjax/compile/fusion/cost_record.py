@@ -109,7 +109,8 @@ def eqn_cost(eqn: JaxprEqn, target: Target = CPU) -> Cost:
     if is_control_flow(eqn):
         bodies = bodies_of(eqn).values()
         one = of_one_iteration(eqn, [jaxpr_cost(body.jaxpr, target) for body in bodies])
-        times = _iterations(eqn)
+        loop = loop_of(eqn)
+        times = 1 if loop is None else UNKNOWN_ITERATIONS if loop.length is None else loop.length
         return replace(one, work=times * one.work, lane_work=times * one.lane_work)
     lowering = rules.lowering_of(eqn, target)
     each = operations(lowering)
@@ -119,14 +120,6 @@ def eqn_cost(eqn: JaxprEqn, target: Target = CPU) -> Cost:
     by_lane = work if isinstance(lowering, rules.Elementwise) and each >= DIVISION else 0
     flops, functions = _arithmetic(eqn, lowering)
     return Cost(flops, functions, bytes_of_all([*eqn.invars, *eqn.outvars]), work, by_lane)
-
-
-def _iterations(eqn: JaxprEqn) -> int:
-    """The assumed number of runs of a loop's or branch's bodies."""
-    loop = loop_of(eqn)
-    if loop is None:
-        return 1
-    return UNKNOWN_ITERATIONS if loop.length is None else loop.length
 
 
 def of_one_iteration(eqn: JaxprEqn, bodies: list[Cost]) -> Cost:

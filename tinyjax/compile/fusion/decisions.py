@@ -16,12 +16,9 @@ Refusals = Mapping[Var, Sequence[tuple[Group, str]]]  # the kernels that a value
 
 
 def report(
-    groups: Sequence[Group],
-    reasons: Mapping[Var, str],
-    joined: Mapping[JaxprEqn, str],
-    refusals: Refusals,
-    names: Mapping[Var, str],
-) -> None:
+    groups: Sequence[Group], reasons: Mapping[Var, str], joined: Mapping[JaxprEqn, str],
+    refusals: Refusals, names: Mapping[Var, str],
+) -> None:  # fmt: skip
     """An event for each value, in the order of the kernels. `reasons` says why values are stored, `joined`
     why equations are in the kernel of a reduction."""
     number = {id(group): n for n, group in enumerate(groups)}
@@ -35,9 +32,8 @@ def report(
             for other, why in refusals.get(v, ()):
                 event(name, f"does not join k{number[id(other)]}", why, eqn)
             if isinstance(group, KernelGroup) and eqn not in joined:
-                why = (
-                    "it has that shape, and what it reads is there" if place else "it is the first"
-                )
+                why = "it has that shape, and what it reads is there"
+                why = why if place else "it is the first"
                 event(name, f"joins {kernel}", why, eqn)
         for eqn in group.eqns:
             if eqn in joined and isinstance(group, KernelGroup) and group.form is not None:

@@ -352,7 +352,10 @@ class _Plan:
             if isinstance(lowering, (rules.OnHost, LoopGroup)):
                 self._place_eqn(eqn, lowering)
             elif isinstance(lowering, rules.InOrder):
-                self._place_in_order(eqn, isinstance(lowering, rules.Update))
+                needed = backward_slice(eqn.outvars, self.producer, self.stored, self.lowerings)
+                read, eqns = list(needed.inputs), list(needed.eqns)
+                is_update = isinstance(lowering, rules.Update)
+                self._place(KernelGroup(eqn.outvars, read, eqns, in_order=eqn, is_update=is_update))
             elif cluster is None:
                 for v in eqn.outvars:
                     if v in self.stored:
@@ -389,12 +392,6 @@ class _Plan:
         group.depth = 1 + max(depths, default=0)
         self.groups.append(group)
         self.home.update(dict.fromkeys(group.outputs, group))
-
-    def _place_in_order(self, eqn: JaxprEqn, is_update: bool) -> None:
-        """The kernel of an equation whose results are made in order."""
-        needed = backward_slice(eqn.outvars, self.producer, self.stored, self.lowerings)
-        read, eqns = list(needed.inputs), list(needed.eqns)
-        self._place(KernelGroup(eqn.outvars, read, eqns, in_order=eqn, is_update=is_update))
 
     def _place_value(self, v: Var) -> None:
         """The kernel of a value: one of its shape that runs late enough, or a new one."""

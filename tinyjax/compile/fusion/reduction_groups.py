@@ -156,10 +156,8 @@ class Clusters:
                 last_effect = self.stage[eqn] = max(self.stage[eqn], last_effect)
         for eqn in reversed(eqns):
             self._join_readers(eqn)
-        self.order = sorted(eqns, key=self._place)
-
-    def _place(self, eqn: JaxprEqn) -> tuple[int, int]:
-        return self.stage[eqn], self.of[eqn].number if eqn in self.of else -1
+        number = {eqn: cluster.number for eqn, cluster in self.of.items()}
+        self.order = sorted(eqns, key=lambda eqn: (self.stage[eqn], number.get(eqn, -1)))
 
     def _join(self, eqn: JaxprEqn, cluster: Cluster, reason: str) -> None:
         self.of[eqn], self.stage[eqn], cluster.eqns[eqn] = cluster, cluster.stage, reason

@@ -35,11 +35,7 @@ def check_kernel(kernel: ir.Kernel) -> None:
     else:
         scope["item"] = ir.item_index(kernel.items)
     _check_body(kernel.body, scope, frozenset({"group_id"}) if kernel.local_size > 1 else None)
-    _check_local_memory(kernel)
-
-
-def _check_local_memory(kernel: ir.Kernel) -> None:
-    """Checks that memory of work-groups is allocated at their start."""
+    # Memory of work-groups is allocated at their start
     top = [s for s in kernel.body if isinstance(s, ir.Allocate) and s.initial is None]
     for statement in every_statement(kernel.body):
         if isinstance(statement, ir.Allocate) and statement.array.is_local:

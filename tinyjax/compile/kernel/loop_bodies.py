@@ -74,7 +74,8 @@ class BodyBuilder(PrivateArrayBuilder):
         made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
         for atom, place in targets:
             is_new = atom in made and atom not in direct and self.stored_size(atom) > 1
-            if is_new and self.can_store(place):
+            # Stored as it is computed, but not where other examples load
+            if is_new and (self.form == "sequential" or isinstance(place.memory, ir.PrivateArray)):
                 direct[atom] = place
             else:
                 later.append((atom, place))
@@ -82,10 +83,6 @@ class BodyBuilder(PrivateArrayBuilder):
         found = [self.source(v) if self.stored_size(v) > 1 else self.scalar(v) for v, _ in later]
         for source, (atom, place) in zip(found, later):
             self.copy(source, place, atom)
-
-    def can_store(self, place: MemRef) -> bool:
-        """Whether a result may be stored there as it is computed: not where other examples load."""
-        return self.form == "sequential" or isinstance(place.memory, ir.PrivateArray)
 
     # ---- loops and branches ----
 
@@ -97,21 +94,15 @@ class BodyBuilder(PrivateArrayBuilder):
         if isinstance(found, Branches):
             self.branches(found, sources, outs)
         else:
-            self._loop(found, sources, outs)
+            for v, source, place in zip(found.last_carry, found.parts(sources)[2], outs):
+                self.copy(source, place, v)
+            write = self.while_loop if found.length is None else self.for_loop
+            write(found, sources, outs)
         for v, place in zip(eqn.outvars, outs):
             self.places[v] = place
             if v in direct:
                 self.copy(place, direct[v], v)
                 self.places[v] = direct[v]
-
-    def _loop(self, loop: Loop, sources: Sequence[Storage], outs: Sequence[MemRef]) -> None:
-        _, _, initial, _ = loop.parts(sources)
-        for v, source, place in zip(loop.last_carry, initial, outs):
-            self.copy(source, place, v)
-        if loop.length is not None:
-            self.for_loop(loop, sources, outs)
-        else:
-            self.while_loop(loop, sources, outs)
 
     def branches(self, found: Branches, sources: Sequence[Storage], outs: Sequence[MemRef]) -> None:
         """The branch whose number is the first operand; an index out of range takes the nearest."""

@@ -20,7 +20,7 @@ from tinyjax.compile.kernel.memref import Example, MemRef
 from tinyjax.compile.kernel.order_nest import write_in_order
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.target import Target
-from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
+from tinyjax.core.jaxpr import Atom, Var
 
 Storage = MemRef | Scalar  # a value's location: in memory, or in a variable
 
@@ -143,7 +143,14 @@ class PrivateArrayBuilder(Builder):
         if len(set(map(self.axis_of, group.outputs))) > 1:
             raise NotByExampleError("a kernel in its body makes values with and without examples")
         if group.in_order is not None:
-            return self._in_order(group.in_order, direct)
+            # An update is in place where its operand already is where the result goes.
+            eqn, operand = group.in_order, group.in_order.invars[0]
+            outs = [direct[v] if v in direct else self.private(v) for v in eqn.outvars]
+            is_there = isinstance(operand, Var) and self.places.get(operand) == outs[0]
+            with statements_of(eqn):
+                write_in_order(self, eqn, outs, is_there)
+            self.places.update(zip(eqn.outvars, outs))
+            return
         if self.stored_size(group.outputs[0]) == 1:
             for v in group.outputs:
                 value = self.scalar(v)
@@ -157,12 +164,3 @@ class PrivateArrayBuilder(Builder):
             for v, value in zip(group.outputs, values):
                 self.write(places[v], position.flat, value)
         self.places.update(places)
-
-    def _in_order(self, eqn: JaxprEqn, direct: dict[Var, MemRef]) -> None:
-        """An update is in place where its operand already is where the result goes."""
-        places = [direct[v] if v in direct else self.private(v) for v in eqn.outvars]
-        operand = eqn.invars[0]
-        is_there = isinstance(operand, Var) and self.places.get(operand) == places[0]
-        with statements_of(eqn):
-            write_in_order(self, eqn, places, is_there)
-        self.places.update(zip(eqn.outvars, places))

@@ -129,12 +129,8 @@ class _ReductionNest(NestBuilder):
             yield place
 
     def _combine(
-        self,
-        level: Sequence[JaxprEqn],
-        at: rules.Position,
-        within: rules.Position,
-        keep: Sequence[Var],
-    ) -> None:
+        self, level: Sequence[JaxprEqn], at: rules.Position, within: rules.Position, keep: Sequence[Var],
+    ) -> None:  # fmt: skip
         """The reductions of one level, in one sweep, which also keeps these values."""
         result = _joined(at, within)
         self._numbers_for([v for eqn in level for v in variables(eqn)], at)
@@ -189,7 +185,9 @@ class _ReductionNest(NestBuilder):
             for v in reversed(self._elements(roots, kept)):
                 size, is_complex = v.aval.dtype.itemsize, v.aval.dtype.kind == "c"
                 if v in later and size <= room and not is_complex:
-                    if sum(map(self._cost, self._elements([v], kept))) > CHEAP_WORK:
+                    made = (self.producer[u] for u in self._elements([v], kept))
+                    costs = (getattr(rules.lowering_of(e, self.target), "cost", 0) for e in made)
+                    if sum(costs) > CHEAP_WORK:
                         kept[v], room = number, room - size
                         later = needed_after(number)
         return [[v for v, at in kept.items() if at == number] for number in range(len(sweeps))]
@@ -198,10 +196,6 @@ class _ReductionNest(NestBuilder):
         """The elements that a sweep computes for these, in order, without those that were kept."""
         size = self.form.results * self.form.reduction_size
         return [v for v in self._needed(roots, kept) if v.aval.size == size and v not in kept]
-
-    def _cost(self, v: Var) -> int:
-        lowering = rules.lowering_of(self.producer[v], self.target)
-        return lowering.cost if isinstance(lowering, rules.Elementwise) else 0
 
     def _row(self, v: Var, at: rules.Position) -> MemRef:
         """A private array for a value's elements in this row, with room for whole vectors."""

@@ -83,10 +83,6 @@ def _has_keys(jaxpr: Jaxpr) -> bool:
     return any(_handles_keys(step) for each in all_jaxprs(jaxpr) for step in (each, *each.eqns))
 
 
-def _eqn_has_keys(eqn: JaxprEqn) -> bool:
-    return _handles_keys(eqn) or any(map(_has_keys, subjaxprs(eqn.params)))
-
-
 def _handles_keys(step: Any) -> bool:
     """Whether a jaxpr or an equation takes or returns keys."""
     return key_dtype in [v.aval.dtype for v in (*step.invars, *step.outvars)]
@@ -107,7 +103,7 @@ def _results(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
     if primitive in word_rules:
         event(eqn, "is arithmetic on words", "it has a rule in word_rules", eqn)
         return [word_rules[primitive](*args, **params)]
-    if not _eqn_has_keys(eqn):
+    if not (_handles_keys(eqn) or any(map(_has_keys, subjaxprs(eqn.params)))):
         return _bind(primitive, args, params)
     if is_control_flow(eqn):
         changed = control_flow(eqn).with_bodies(lower_prng_keys)

@@ -145,7 +145,8 @@ class Match:
             return same(self.letters.setdefault(pattern, atom), atom)
         if isinstance(pattern, float):
             value = constant(atom, self.producer)
-            return value is not None and _is_number(value, pattern)
+            is_same = value is not None and value == pattern  # 0.0 is not -0.0
+            return bool(is_same and np.signbit(value) == np.signbit(pattern))
         eqn = self.producer.get(atom)
         if eqn is None or eqn.primitive.name != pattern[0]:
             return False
@@ -191,10 +192,6 @@ def constant(atom: Atom, producer: Producer) -> Any:
             return None
         (atom,) = eqn.invars
     return atom.val if kind(atom.aval.dtype) in "biuf" else None
-
-
-def _is_number(value: Any, wanted: float) -> bool:
-    return bool(value == wanted) and bool(np.signbit(value) == np.signbit(wanted))
 
 
 def same_type(atom: Atom, out: Var) -> bool:

@@ -238,20 +238,9 @@ def rewrite_rules(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def rewrite(eqn: JaxprEqn, producer: Producer) -> Atom | JaxprEqn:
     """The equation simplified by the rules, or the atom that replaces its result."""
-    while (found := _first_rule(eqn, producer)) is not None:
-        rule, simpler = found
-        event(eqn, ("becomes", simpler), f"{rule}: {rule.why}", eqn)
-        if not isinstance(simpler, JaxprEqn):
-            return simpler
-        eqn = simpler
-    return eqn
-
-
-def _first_rule(eqn: JaxprEqn, producer: Producer) -> tuple[Rule, Atom | JaxprEqn] | None:
-    """The first rule that applies, and its replacement for the equation."""
     for rule in RULES.get(eqn.primitive.name, ()):
-        if kind(eqn.outvars[0].aval.dtype) in rule.kinds:
-            simpler = rule.apply(eqn, producer)
-            if simpler is not None:
-                return rule, simpler
-    return None
+        fits = kind(eqn.outvars[0].aval.dtype) in rule.kinds
+        if fits and (simpler := rule.apply(eqn, producer)) is not None:
+            event(eqn, ("becomes", simpler), f"{rule}: {rule.why}", eqn)
+            return rewrite(simpler, producer) if isinstance(simpler, JaxprEqn) else simpler
+    return eqn

@@ -70,12 +70,10 @@ class LoopDirective(Directive):
         if loop is None:
             return no_such_axis(kernel, self.axis) if self.axis else "it has no while"
         over_axis = loops_over(kernel, self.axis) or [loop]
-        return next(filter(None, (self._why_not_loop(kernel, s) for s in over_axis)), "")
-
-    def _why_not_loop(self, kernel: ir.Kernel, loop: Any) -> str:
-        if getattr(loop, "step", 1) > 1:
-            return f"it takes only every {loop.step}th iteration of {self.axis}"
-        return self._why_not(kernel, loop)
+        step = max(getattr(s, "step", 1) for s in over_axis)
+        if step > 1:
+            return f"it takes only every {step}th iteration of {self.axis}"
+        return next(filter(None, (self._why_not(kernel, s) for s in over_axis)), "")
 
     def _why_not(self, kernel: ir.Kernel, loop: Any) -> str:
         raise NotImplementedError

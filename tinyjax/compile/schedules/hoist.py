@@ -109,8 +109,9 @@ class Hoist(directive.LoopDirective):
         """The statements that are invariant in the loop over `axis`, and those that other statements use."""
         body = self._innermost(kernel).body
         varying = varying_in(directive.loop_over(kernel, self.axis)) - set(self.inner)
-        from_inputs = [s for s in body if not isinstance(s, ir.Load) or _is_input(s)]
-        same = the_same(from_inputs, varying)
+        loads = (s for s in body if isinstance(s, ir.Load))
+        others = [s for s in loads if getattr(s.memory, "role", "") != "in"]
+        same = the_same(without(body, others), varying)
         stay = _needed_for_places(body, same, self.inner[-1])
         used = names_in([s for s in body if s not in same])
         return same, [s for s in same if s.target.name in used and s not in stay]
@@ -135,7 +136,3 @@ def _needed_for_places(body: ir.Body, same: Statements, axis: str) -> Statements
             stay.insert(0, s)
             wanted |= names_in(s)
     return stay
-
-
-def _is_input(load: ir.Load) -> bool:
-    return isinstance(load.memory, ir.Buffer) and load.memory.role == "in"

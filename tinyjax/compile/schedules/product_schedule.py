@@ -127,9 +127,8 @@ class _Tiles(Chooser):
         """Makes columns lanes, also of the copy and the epilogue if possible, and unrolls a tile's rows."""
         if not self._in_vectors("column_inner", "neighbours are packed"):
             return  # each may read at an index that depends on data
-        if self.is_packed and not self._in_vectors("column_inner2", "a row of the panel", True):
-            why = "each element is copied by itself"
-            self.apply_if_possible(UnrollAndJam("column_inner2", self.tile_width, why=why))
+        if self.is_packed:
+            self._in_vectors("column_inner2", "a row of the panel", True)
         self._in_vectors("column_inner1", "neighbours of the result")
         why = "a vector of the panel is loaded once, and no sum waits for another"
         for axis, count in ("column_inner_outer", self.vectors), ("row_inner", self.height):

@@ -138,12 +138,9 @@ def _parted(before: ir.Body, loop: ir.For) -> tuple[ir.Body, ir.Body]:
 
 
 def _distributed(
-    nest: Sequence[ir.For],
-    parts: Sequence[ir.Body],
-    keeps_names: int,
-    fresh: Fresh,
+    nest: Sequence[ir.For], parts: Sequence[ir.Body], keeps_names: int, fresh: Fresh,
     in_memory: bool = False,
-) -> tuple[ir.Body, list[ir.Body]]:
+) -> tuple[ir.Body, list[ir.Body]]:  # fmt: skip
     """The statements that allocate arrays for all iterations of the nest, and its loops around each of the
     parts. A part that only initializes variables becomes their allocation; one part keeps the names. Parts
     update a variable in a register or, if `in_memory`, in its array element."""

@@ -86,12 +86,9 @@ class UnrollAndJam(directive.LoopDirective):
         return replace(kernel, body=replaced(kernel.body, change))
 
     def _unrolled(
-        self,
-        loop: ir.For,
-        copies: Mapping[ir.PrivateArray, Sequence[ir.PrivateArray]],
-        mark: str,
+        self, loop: ir.For, copies: Mapping[ir.PrivateArray, Sequence[ir.PrivateArray]], mark: str,
         fresh: Fresh,
-    ) -> ir.Body:
+    ) -> ir.Body:  # fmt: skip
         """`count` iterations at a time, and then the remaining ones. Each copy of the body except the first
         has its own accumulators, and names that end in the mark and a number."""
         count, size = self.count, loop.variable.hi + 1
@@ -99,7 +96,9 @@ class UnrollAndJam(directive.LoopDirective):
             return [loop]
         least, last = loop.variable.lo // count, size // count - 1
         groups = index_var(f"{self.axis}_by{count}", least, last)
-        own = sorted({*defined_names(loop.body)} - _same_in_all(loop))
+        differing = {directive.axis_of(loop), *defined_names(loop.body), *stored_names(loop.body)}
+        same = {s.target.name for s in the_same(every_statement(loop.body), differing)}
+        own = sorted({*defined_names(loop.body)} - same)  # not the same in all iterations
         bodies = [substituted(loop.body, {self.axis: groups * count})]
         for number in range(1, count):
             names = {name: fresh(f"{name}_{mark}") for name in own}
@@ -118,12 +117,6 @@ def is_short(body: ir.Body) -> bool:
     """Whether jamming helps a loop: an iteration has few lines, and its values fit in registers."""
     in_registers = all(array.size == 1 for array in allocated(body))
     return len(every_statement(body)) <= SHORT and in_registers
-
-
-def _same_in_all(loop: ir.For) -> set[str]:
-    """The names of values that are the same in all iterations: their operands don't vary."""
-    differing = {directive.axis_of(loop), *defined_names(loop.body), *stored_names(loop.body)}
-    return {s.target.name for s in the_same(every_statement(loop.body), differing)}
 
 
 def _jammed(bodies: Sequence[ir.Body]) -> ir.Body:

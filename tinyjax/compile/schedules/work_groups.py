@@ -197,13 +197,10 @@ def _is_shared(loop: ir.For) -> bool:
     """Whether it is an innermost loop without dependences. A loop with a step is not shared."""
     if loop.step > 1 or any(map(_is_shared, loops_of(loop.body))):
         return False
-    return not why_dependent(loop) and not _sets_variables(loop)
-
-
-def _sets_variables(loop: ir.For) -> bool:
-    """Whether it stores to variables allocated before it, even in a single iteration."""
     outside = set(stored_memory(loop.body)) - allocated(loop.body)
-    return any(isinstance(memory, ir.PrivateArray) and memory.size == 1 for memory in outside)
+    # Even a single iteration must not set variables allocated before the loop
+    sets_variables = any(isinstance(m, ir.PrivateArray) and m.size == 1 for m in outside)
+    return not why_dependent(loop) and not sets_variables
 
 
 def _shared_nest(loop: ir.Statement, size: int) -> tuple[ir.For, ...]:

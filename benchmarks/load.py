@@ -75,11 +75,12 @@ def load_table(numbers: list[int], found: list[list[float]]) -> str:
 def section(numbers: list[int], found: list[list[float]], rounds: int) -> str:
     return f"""## Beside another process
 
-Written by `benchmarks/load.py`: a workload's time, and by what factor another process that keeps a core busy
-multiplies it; medians of {rounds} rounds. The last column has tinyjax's factor divided by JAX's
-if that is beyond {BOUND:g}. JAX runs some workloads on one core, such as
-Mandelbrot, and the other process leaves it alone. BLAS, which computes eager products, gives each thread its
-share before it begins, and waits for the slower one.
+Written by `benchmarks/load.py`: a workload's time, and by what factor another process that keeps a core
+busy multiplies it; medians of {rounds} rounds. The last column has tinyjax's factor divided by JAX's if
+that is beyond {BOUND:g}. Three busy threads on two cores get two thirds of a core each, so a program that
+uses both cores takes 1.5 times as long. If its threads each stay on one core, they get one core and a half,
+so 1.33 times as long is the least. A program on one core takes no longer: the other process has the other
+core. So tinyjax can be beyond {BOUND:g} where JAX uses one core, as for Mandelbrot and the game of life.
 
 {load_table(numbers, found)}
 

@@ -22,6 +22,7 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.primitives import shape_of
+from tinyjax.lax.blas_threads import matmul
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.placing import batched_place, place_of_cotangent, place_params, placed
 from tinyjax.lax.precision import canonicalize_precision
@@ -88,13 +89,13 @@ def _dot_general_impl(
     right = rhs.transpose(right_axes).astype(dtype, copy=False)
     num_batch = len(dimension_numbers[1][0])
     if rows == columns == left.ndim - num_batch - 1 == 1:  # matrices already
-        return np.matmul(left, right).astype(out_dtype, copy=False)
+        return matmul(left, right).astype(out_dtype, copy=False)
     batch, kept = left.shape[:num_batch], left.shape[num_batch : num_batch + rows]
     right_kept = right.shape[right.ndim - columns :]
     contracted = math.prod(left.shape[num_batch + rows :])
     left = left.reshape(math.prod(batch), math.prod(kept), contracted)
     right = right.reshape(math.prod(batch), contracted, math.prod(right_kept))
-    return np.matmul(left, right).reshape(batch + kept + right_kept).astype(out_dtype, copy=False)
+    return matmul(left, right).reshape(batch + kept + right_kept).astype(out_dtype, copy=False)
 
 
 @functools.lru_cache(4096)

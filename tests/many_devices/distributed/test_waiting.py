@@ -65,7 +65,7 @@ def test_who_shares_a_core_sleeps_at_once(monkeypatch):
 def test_processes_share_out_the_cores_that_several_may_use(monkeypatch, cores, share):
     found = []
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: cores[0])
-    monkeypatch.setattr(waiting, "_set_blas_threads", lambda count: found.append(str(count)))
+    monkeypatch.setattr(waiting.NUMPY, "limit", lambda count: found.append(str(count)))
     for name in ("POCL_MAX_PTHREAD_COUNT", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("POCL_MAX_PTHREAD_COUNT", "")  # is taken back after the test
@@ -79,7 +79,7 @@ def test_processes_share_out_the_cores_that_several_may_use(monkeypatch, cores, 
 def test_what_the_user_has_set_stays(monkeypatch):
     monkeypatch.setenv("POCL_MAX_PTHREAD_COUNT", "7")
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    monkeypatch.setattr(waiting, "_set_blas_threads", lambda count: pytest.fail("set"))
+    monkeypatch.setattr(waiting.NUMPY, "limit", lambda count: pytest.fail("set"))
     monkeypatch.setattr(waiting, "shares_a_core", None)
     waiting.share_cores(Machine({0}, {0}))
     assert os.environ["POCL_MAX_PTHREAD_COUNT"] == "7"

@@ -17,6 +17,7 @@ from tinyjax.core import dtypes, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.core.primitives import shape_of
+from tinyjax.lax.blas_threads import for_small_matrices
 from tinyjax.lax.creation import unit_matrix
 from tinyjax.lax.elementwise import to_inexact_dtype
 from tinyjax.lax.shape import batch_size
@@ -86,7 +87,7 @@ def on_matrices(
         out = primitive.bind(*[bdim_at_front(x, d, size) for x, d in zip(vals, dims)], **params)
         return out, [0] * len(out) if primitive.multiple_results else 0
 
-    impl_rules[primitive] = impl
+    impl_rules[primitive] = for_small_matrices(impl)
     abstract_eval_rules[primitive] = abstract_eval
     if jvp is not None:
         jvp_rules[primitive] = jvp

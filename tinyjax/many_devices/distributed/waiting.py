@@ -10,11 +10,11 @@ Source: Karlin et al., "Empirical studies of competitive spinning for a shared-m
 
 from __future__ import annotations
 
-import ctypes
 import os
-import sys
 import time
 from typing import Any
+
+from tinyjax.lax.blas_threads import NUMPY
 
 NAP = 20e-6  # seconds; in practice about 70 microseconds
 SPIN = 200e-6  # longer than two naps
@@ -43,16 +43,4 @@ def share_cores(comm: Any) -> None:
     share = max(1, len(own) // rivals)
     os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", str(share))
     if "OPENBLAS_NUM_THREADS" not in os.environ and "OMP_NUM_THREADS" not in os.environ:
-        _set_blas_threads(share)
-
-
-def _set_blas_threads(count: int) -> None:
-    """Set the number of threads for NumPy's products, if NumPy has OpenBLAS, as pip's does."""
-    module = sys.modules.get("numpy._core._multiarray_umath")  # the one that BLAS is linked to
-    if module is None or module.__file__ is None:
-        return
-    library = ctypes.CDLL(module.__file__)
-    for name in ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads"):
-        if hasattr(library, name):
-            getattr(library, name)(count)
-            return
+        NUMPY.limit(share)

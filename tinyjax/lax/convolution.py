@@ -204,6 +204,8 @@ def _transpose_rhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
     """Each entry of the kernel was multiplied with many elements of the image: its cotangent is the sum
     of the cotangents there, each times its element. So the cotangent is the kernel, and batch and
     features swap their roles."""
+    if 0 in shape_of(ct):
+        return None  # no cotangent adds anything, and a kernel may not be empty
     conv = _geometry(params)
     lhs_spec, rhs_spec, out_spec = conv.dimension_numbers
     extents = conv.extents(shape_of(lhs), rhs.aval.shape, shape_of(ct))

@@ -123,3 +123,18 @@ def test_sums_of_16_bit_floats_are_kept_in_32():
 def test_a_convolution_of_traced_arrays_checks_its_window_too():
     with pytest.raises(ValueError, match="kernel has a window"):
         jax.jit(lax.conv, static_argnums=(2, 3))(SIGNAL, EDGE[:, :, :0], (1,), "VALID")
+
+
+@pytest.mark.parametrize("image, stride", [((1, 2, 1), 1), ((1, 2, 0), 1), ((0, 2, 5), 2)])
+def test_a_kernel_has_no_gradient_where_nothing_comes_out(image, stride):
+    """The image is too small for a window, or there is none."""
+    kernel = jnp.ones((3, 2, 2))
+    conv = lambda x, w: lax.conv(x, w, (stride,), "VALID")  # noqa: E731
+    loss = lambda x, w: jnp.sum(conv(x, w) ** 2)  # noqa: E731
+    x = jnp.ones(image)
+    assert conv(x, kernel).size == 0
+    for grad in (jax.grad(loss, (0, 1)), jax.jit(jax.grad(loss, (0, 1)))):
+        for got, of in zip(grad(x, kernel), (x, kernel), strict=True):
+            assert (got.shape, got.dtype, np.any(got)) == (of.shape, of.dtype, False)
+    second = jax.jacrev(jax.grad(lambda w: loss(x, w)))(kernel)
+    assert (second.shape, np.any(second)) == (kernel.shape * 2, False)

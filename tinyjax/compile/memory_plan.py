@@ -187,8 +187,7 @@ def can_be_in_place(kernel: Kernel, source: Buffer, destination: Buffer) -> bool
     """Whether `kernel` may have the input `source` and the output `destination` in the same memory.
 
     This is safe if each load of the source is followed, in the same iteration of the same loop, by the store
-    to that very element. Each element must be stored once: an index with a `min` or `max` belongs to
-    overlapping pieces, which store some elements twice, so it is refused."""
+    to that very element, which no other iteration stores."""
     if (source.dtype, source.size) != (destination.dtype, destination.size):
         return False
     return all(_loads_come_first(body, source, destination) for body in every_body(kernel.body))
@@ -203,12 +202,12 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
     stores = {
         (statement.index, statement.end, statement.stride, getattr(statement.value, "width", 1)): at
         for at, statement in enumerate(body)
-        if isinstance(statement, Store) and statement.memory == destination
+        if isinstance(statement, Store)
+        and statement.memory == destination
+        and not statement.repeats
     }
     if loads and len(stores) != 1:
         return False
-    if any(part.op in ("min", "max") for at, *_ in loads for part in at.parts()):
-        return False  # pieces that overlap store some elements twice
     return all(place in stores and at < stores[place] for place, at in loads.items())
 
 

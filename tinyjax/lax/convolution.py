@@ -29,7 +29,6 @@ from tinyjax.lax.convolution_product import convolve
 from tinyjax.lax.placing import place_of_cotangent, placed
 from tinyjax.lax.sliding_windows import dilated
 from tinyjax.transform.batching import batch_rules, not_mapped
-from tinyjax.transform.jvp import Zero
 from tinyjax.transform.transposition import defbilinear
 
 conv_general_dilated_p = Primitive(
@@ -206,7 +205,7 @@ def _transpose_rhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
     of the cotangents there, each times its element. So the cotangent is the kernel, and batch and
     features swap their roles."""
     if 0 in shape_of(ct):
-        return Zero(rhs.aval)  # no convolution has an empty kernel
+        return None  # no cotangent adds anything, and a kernel may not be empty
     conv = _geometry(params)
     lhs_spec, rhs_spec, out_spec = conv.dimension_numbers
     extents = conv.extents(shape_of(lhs), rhs.aval.shape, shape_of(ct))

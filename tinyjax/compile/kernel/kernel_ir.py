@@ -150,13 +150,14 @@ class Load(HasOrigin):
 @dataclass(frozen=True)
 class Store(HasOrigin):
     """memory[index] = value; a vector goes to the elements from there on, and before `end`, or to every
-    `stride`-th of them."""
+    `stride`-th of them. Another iteration `repeats` it for some elements where chunks of a loop overlap."""
 
     memory: Buffer | PrivateArray
     index: Index
     value: Scalar
     end: Index | None = None
     stride: int = 1
+    repeats: bool = False
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ Source: Halide's split, https://halide-lang.org/tutorials/tutorial_lesson_05_sch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.kernel_ir import Body, For, Kernel
-from tinyjax.compile.kernel.substitution import substituted
+from tinyjax.compile.kernel.kernel_ir import Body, For, Kernel, Statement, Store
+from tinyjax.compile.kernel.substitution import rewritten, substituted
 from tinyjax.compile.schedules.dependences import ends
 from tinyjax.compile.schedules.directive import LoopDirective, changed_again
 
@@ -55,6 +55,7 @@ class Split(LoopDirective):
         if self.overlap:
             inner = index_var(f"{self.axis}_inner", 0, factor - 1)
             at, start, stop = start.min(loop.stop - factor) + inner, index(0), index(factor)
+            loop = replace(loop, body=rewritten(loop.body, _repeating))
         else:
             at = inner = index_var(f"{self.axis}_inner", whole.lo, whole.hi)
             stop = start + factor
@@ -63,6 +64,10 @@ class Split(LoopDirective):
                     stop = stop.min(end)
         chunk = For(inner, start, stop, substituted(loop.body, {self.axis: at}), origin=loop.origin)
         return [For(outer, first, _rounded_up(loop.stop, factor), [chunk], origin=loop.origin)]
+
+
+def _repeating(statement: Statement) -> Statement:
+    return replace(statement, repeats=True) if isinstance(statement, Store) else statement
 
 
 def _quotient(at: Index, factor: int) -> Index | None:

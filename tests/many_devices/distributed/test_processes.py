@@ -45,12 +45,18 @@ def test_processes_that_differ_in_their_number_are_told_so():
     assert all("process 1 says num_processes=3, process 0 2" in e.err for e in ended)
 
 
-def test_who_is_missing_is_named():
+def test_who_is_missing_is_named(tmp_path):
+    """The two that are there call at the same time, however long their imports take."""
     code = """
+    import os, time
     import tinyjax as jax
+    folder = os.environ["STARTED"]
+    os.mkdir(f"{folder}/{process}")
+    while len(os.listdir(folder)) < count:
+        time.sleep(0.01)
     jax.distributed.initialize(address, 3, process, initialization_timeout=2)
     """
-    ended = from_shells(code)
+    ended = from_shells(code, STARTED=str(tmp_path))
     assert all("after 2 s, of 3 processes these have not called" in e.err for e in ended)
     assert all("initialize: [2]" in e.err for e in ended)
 

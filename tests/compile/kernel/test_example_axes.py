@@ -147,3 +147,31 @@ def test_examples_do_not_each_compute_a_sum_that_they_share():
     args = floats(16, 12), floats(5, 12), floats(3, 16, 5), floats(3, 16, 12)
     assert loop_of(gradient, *args).form.startswith("sequential")
     agree(gradient, *args, rtol=1e-5)
+
+
+@pytest.mark.parametrize("count, form", [(40, "sequential"), (3000, "by example")])
+def test_many_examples_repeat_some_of_what_they_share_where_that_saves_launches(count, form):
+    def f(x, keys):
+        def step(x, key):
+            low = jax.random.randint(key, (count,), 0, 4)  # all derive two keys
+            return x + low[:, None] * (x * x).sum(-1, keepdims=True), None
+
+        return lax.scan(step, x, keys)[0]
+
+    args = floats(count, 2) / 9, jax.random.split(jax.random.PRNGKey(0), 3)
+    text = jax.jit(f).lower(*args).as_text("schedule")
+    assert f"one kernel, {form}" in text
+    np.testing.assert_allclose(jax.jit(f)(*args), f(*args), rtol=1e-5)
+
+
+def test_each_example_computes_only_what_it_reads_of_an_iota():
+    def f(x, scales):
+        def step(x, scale):
+            numbers = jnp.arange(x.size).reshape(x.shape)
+            return x + scale * jnp.sin(x + numbers % 7).sum(-1, keepdims=True), None
+
+        return lax.scan(step, x, scales)[0]
+
+    args = floats(3000, 2), floats(3)
+    assert loop_of(f, *args).form.startswith("by example")
+    agree(f, *args, rtol=1e-5)

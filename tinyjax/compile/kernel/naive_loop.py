@@ -41,8 +41,12 @@ from tinyjax.core.jaxpr import Atom, DropVar, JaxprEqn, Var
 
 # Operations of one example in an iteration: products of larger matrices are faster as one product.
 MAX_EXAMPLE_WORK = 2**13
-# How many times the work of an iteration all examples may do, as each computes what they share.
-MAX_REPEATED = 2
+# Operations in an iteration of one work-item: about what a device does while the iteration's kernels
+# are launched one by one, 50 to 100 microseconds.
+MAX_ITERATION_WORK, MAX_GPU_ITERATION_WORK = 2**17, 2**14
+# How many times the work of an iteration all examples may do, as each computes what they share; and how many
+# times if that saves launches, for each of which cores wait.
+MAX_REPEATED, MAX_REPEATED_FOR_LAUNCHES = 2, 3
 
 
 @dataclass(frozen=True)
@@ -97,14 +101,16 @@ def example_nest(
 
 def _why_too_much(found: Loop | Branches, examples: ExampleAxes, target: Target) -> str:
     """Why the examples should not run the loop by themselves, or an empty text. A value without their axes,
-    such as a sum over all of them, is computed by each."""
-    eqns = [eqn for body in found.bodies.values() for eqn in body.eqns]
+    such as a sum over all of them, is computed by each; of an iota, only the elements that it reads."""
+    eqns = [eqn for body in found.bodies.values() for eqn in body.eqns if variables(eqn)]
     work = {eqn: eqn_cost(eqn, target).work for eqn in eqns}
     shared = sum(work[eqn] for eqn in eqns if examples.axes.keys().isdisjoint(eqn.outvars))
     each = shared + (sum(work.values()) - shared) // examples.count
     if each > MAX_EXAMPLE_WORK:
         return f"an example has {each} operations, too many for a lane (> {MAX_EXAMPLE_WORK})"
-    if each * examples.count > MAX_REPEATED * sum(work.values()):
+    launches = sum(work.values()) > MAX_ITERATION_WORK
+    repeated = MAX_REPEATED_FOR_LAUNCHES if launches else MAX_REPEATED
+    if each * examples.count > repeated * sum(work.values()):
         return f"each of {examples.count} examples would repeat {shared} operations"
     return ""
 

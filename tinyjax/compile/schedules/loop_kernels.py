@@ -24,7 +24,13 @@ from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
 from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.example_axes import batches
 from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, KernelError, Load, PrivateArray
-from tinyjax.compile.kernel.naive_loop import LoopKernel, example_nest, naive_loop
+from tinyjax.compile.kernel.naive_loop import (
+    MAX_GPU_ITERATION_WORK,
+    MAX_ITERATION_WORK,
+    LoopKernel,
+    example_nest,
+    naive_loop,
+)
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.substitution import every_statement
@@ -57,9 +63,6 @@ from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 # The most elements that one work-item's arrays may have: private memory is on a stack, and should stay in
 # the cache of a core.
 MAX_PRIVATE = 2**16
-# Operations in an iteration of one work-item: about what a device does while the iteration's kernels
-# are launched one by one, 50 to 100 microseconds.
-MAX_ITERATION_WORK, MAX_GPU_ITERATION_WORK = 2**17, 2**14
 # Operations in an iteration that several work-items may run at once, and of each work-item at least.
 MAX_MAPPED_WORK, MAPPED_GRAIN = 2**22, 2**17
 # Operations in one launch, 0.1 to 0.2 s: the host can stop loops that take more.

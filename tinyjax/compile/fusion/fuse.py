@@ -40,6 +40,7 @@ from tinyjax.compile.fusion.cost_record import operations, reduction_size
 from tinyjax.compile.fusion.decisions import report
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
+from tinyjax.compile.kernel.known import OF_INDICES
 from tinyjax.compile.kernel.rules import (
     Elementwise,
     InOrder,
@@ -219,7 +220,8 @@ class _Plan:
             self._store("it would be joined at each read", filter(self._is_joined, again))
         if isinstance(lowering, Reduction) and self.target.name == "work-item":
             self._store("a sum of sums has no vectors", self._sums_in(eqn))
-        work: float = operations(lowering)
+        is_index = not leaves and getattr(lowering, "op", "") in OF_INDICES
+        work: float = 0 if is_index else operations(lowering)
         depth, size = 0, 1
         for v in self._computed(eqn):
             work += self.work[v]
@@ -299,9 +301,14 @@ class _Plan:
         if any(isinstance(self.lowerings[eqn], OnHost) for eqn in self.readers[v]):
             return "the host reads it"
         moved = [e for e in self.readers[v] if not isinstance(self.lowerings[e], Elementwise)]
-        if len(moved) >= MANY_READERS and self._is_joined(v):
+        if sum(self._repeats(v, eqn) for eqn in moved) >= MANY_READERS and self._is_joined(v):
             return "it is joined from several arrays, and read at many places"
         return self._why_not_recompute(v)
+
+    def _repeats(self, v: Var, eqn: JaxprEqn) -> int:
+        """How often a reader that isn't elementwise reads an element of `v`; once if borders cut its loop."""
+        is_cut = getattr(self.lowerings[eqn], "joins", False)
+        return 1 if is_cut else max(1, self._reads(eqn) // max(1, v.aval.size))
 
     def _why_not_recompute(self, v: Var) -> str:
         """Why `v` should not be computed again wherever it is read, or an empty text.

@@ -306,9 +306,12 @@ class _Plan:
         return self._why_not_recompute(v)
 
     def _repeats(self, v: Var, eqn: JaxprEqn) -> int:
-        """How often a reader that isn't elementwise reads an element of `v`; once if borders cut its loop."""
-        is_cut = getattr(self.lowerings[eqn], "joins", False)
-        return 1 if is_cut else max(1, self._reads(eqn) // max(1, v.aval.size))
+        """How often a reader that isn't elementwise reads an element of `v`. That counts as once unless other
+        operands give the places, as in a gather: else borders cut the reader's loop."""
+        is_cut = len(eqn.invars) == 1 or getattr(self.lowerings[eqn], "joins", False)
+        if is_cut or v is not eqn.invars[0]:
+            return 1
+        return max(1, self._reads(eqn) // max(1, v.aval.size))
 
     def _why_not_recompute(self, v: Var) -> str:
         """Why `v` should not be computed again wherever it is read, or an empty text.

@@ -30,6 +30,7 @@ from tinyjax.compile.fusion.decisions import report
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
 from tinyjax.compile.kernel import rules
+from tinyjax.compile.kernel.known import OF_INDICES
 from tinyjax.compile.passes.loops import is_control_flow, loop_of
 from tinyjax.compile.record import is_recording
 from tinyjax.compile.target import Target
@@ -200,7 +201,8 @@ class _Plan:
             self._store("it would be joined at each read", filter(self._is_joined, again))
         if isinstance(lowering, rules.Reduction) and self.target.name == "work-item":
             self._store("a sum of sums has no vectors", self._sums_in(eqn))
-        work: float = operations(lowering)
+        is_index = not leaves and getattr(lowering, "op", "") in OF_INDICES
+        work: float = 0 if is_index else operations(lowering)
         depth, size = 0, 1
         for v in self._computed(eqn):
             work += self.work[v]
@@ -282,9 +284,18 @@ class _Plan:
         if any(isinstance(self.lowerings[eqn], rules.OnHost) for eqn in self.readers[v]):
             return "the host reads it"
         moved = [e for e in self.readers[v] if not isinstance(self.lowerings[e], rules.Elementwise)]
-        if len(moved) >= cost_model.MANY_READERS and self._is_joined(v):
+        repeats = sum(self._repeats(v, eqn) for eqn in moved)
+        if repeats >= cost_model.MANY_READERS and self._is_joined(v):
             return "it is joined from several arrays, and read at many places"
         return self._why_not_recompute(v)
+
+    def _repeats(self, v: Var, eqn: JaxprEqn) -> int:
+        """How often a reader that isn't elementwise reads an element of `v`. That counts as once unless other
+        operands give the places, as in a gather: else borders cut the reader's loop."""
+        is_cut = len(eqn.invars) == 1 or getattr(self.lowerings[eqn], "joins", False)
+        if is_cut or v is not eqn.invars[0]:
+            return 1
+        return max(1, self._reads(eqn) // max(1, v.aval.size))
 
     def _why_not_recompute(self, v: Var) -> str:
         """Why `v` should not be computed again wherever it is read, or an empty text.

@@ -17,7 +17,7 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.complex_pairs import Pair, constant_pair, pair_operation
 from tinyjax.compile.kernel.functions.notation import StatementWriter
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.known import known_result
+from tinyjax.compile.kernel.known import NOT_LINEAR, index_of, known_result
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import (
     Elementwise,
@@ -27,11 +27,13 @@ from tinyjax.compile.kernel.rules import (
     Operand,
     Position,
     Reduction,
+    greatest,
+    least,
     lowering_of,
     sum_dtype,
 )
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
-from tinyjax.compile.kernel.writer import Number
+from tinyjax.compile.kernel.writer import COMPARISONS, Number
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
@@ -51,6 +53,9 @@ class Builder(StatementWriter):
         self.known: Known = defaultdict(dict)
         self.taken: dict[str, int] = {}  # how often a name has been used
         self.unnamed: set[ir.Value] = set()  # values without a variable's name, or not named yet
+        # The index that an integer equals; or if only its range is known, an index of its name
+        self.indices: dict[ir.Value, Index] = {}
+        self.ranged: set[str] = set()  # these names
 
     # ---- statements ----
 
@@ -58,12 +63,36 @@ class Builder(StatementWriter):
         """The result of an operation; a known result needs no statement."""
         if op not in scalar_ops and op not in ("convert", "bitcast"):
             raise NotImplementedError(f"no operation '{op}' in compile/kernel/scalar_ops.py")
-        if (found := known_result(op, args, dtype)) is not None:
+        indices = [self._index_if_known(arg) for arg in args]
+        compared = [arg if at is None else at for arg, at in zip(args, indices)]
+        found = known_result(op, compared if op in COMPARISONS else args, dtype)
+        if found is not None:
             return found
         target = self.new_value("t", dtype)
         self.unnamed.add(target)
         self.body.append(ir.Let(target, op, tuple(args)))
+        if dtype.kind in "iu" and (at := index_of(op, indices, dtype)) is not None:
+            self._set_range(target, at.lo, at.hi)
+            # An index must not contain numbers of other dtypes than C's int
+            is_int = (op != "convert" and dtype == np.int32) or not at.names & self.ranged
+            if is_int and at.op not in NOT_LINEAR:
+                self.indices[target] = at
         return target
+
+    def _set_range(self, value: ir.Value, lo: int, hi: int) -> None:
+        self.indices[value] = index_var(value.name, lo, hi)
+        self.ranged.add(value.name)
+
+    def _index_if_known(self, atom: ir.Argument) -> Index | None:
+        """The index that an integer equals, or one of its name and range; None if its range isn't known."""
+        if isinstance(atom, Index):
+            return atom
+        if isinstance(atom, ir.Const):
+            return index(int(atom.value)) if atom.dtype.kind in "iu" else None
+        if atom not in self.indices and atom.dtype.itemsize <= 2 and atom.dtype.kind in "iub":
+            lo, hi = (0, 1) if atom.dtype.kind == "b" else (least(atom.dtype), greatest(atom.dtype))
+            self._set_range(atom, lo, hi)
+        return self.indices.get(atom)
 
     def operation(self, name: str, operands: Sequence[Any], dtype: np.dtype) -> Any:
         """The result of one operation, or of its expansion on pairs."""
@@ -157,10 +186,12 @@ class Builder(StatementWriter):
             return index(0)
         if isinstance(number.value, ir.Const):
             return index(min(max(int(number.value.value), 0), size - 1))
-        last = min(size - 1, np.iinfo(number.dtype).max)
-        inside = self.op("min", self.op("max", number, 0), last)
-        name = inside.astype(np.dtype("int32" if size <= 2**31 else "int64")).value.name
-        return index_var(name, 0, size - 1)
+        at = self._index_if_known(number.value)
+        if at is None or at.lo < 0 or at.hi >= size:
+            last = min(size - 1, np.iinfo(number.dtype).max)
+            number = self.op("min", self.op("max", number, 0), last)
+        value = number.astype(np.dtype("int32" if size <= 2**31 else "int64")).value
+        return self.indices.get(value) or index_var(value.name, 0, size - 1)
 
     # ---- elements ----
 
@@ -227,6 +258,11 @@ class Builder(StatementWriter):
         if isinstance(last, ir.Let) and last.target == atom and atom in self.unnamed:
             renamed = ir.Value(self.fresh(name), atom.dtype)
             self.body[-1] = ir.Let(renamed, last.op, last.args)
+            if (at := self.indices.get(atom)) is not None:
+                if last.target.name in at.names:
+                    self._set_range(renamed, at.lo, at.hi)
+                else:
+                    self.indices[renamed] = at
             return renamed
         return atom
 

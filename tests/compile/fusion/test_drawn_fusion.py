@@ -8,8 +8,8 @@ from lowering import aval
 
 import tinyjax.numpy as jnp
 from tinyjax.compile.cost import fused_cost
-from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
+from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.fusion.fuse import _Plan
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import Var

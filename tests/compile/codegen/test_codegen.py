@@ -12,7 +12,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import Scope, kernel_text, lines_of
-from tinyjax.compile.codegen.helpers import interleave_helper, strided_helper
+from tinyjax.compile.codegen.helpers import strided_helper
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
@@ -227,18 +227,12 @@ def test_strided_stores_wait_for_each_other_past_what_does_not_read_them():
     assert len(text(first, first)) == len(text(second, first)) == 2
 
 
-@pytest.mark.parametrize("count", [2, 3, 7])
-def test_shuffles_that_interleave_vectors(count):
-    vectors = {f"x{n}": [(lane, n) for lane in range(4)] for n in range(count)}
-    stored = []
-    for line in interleave_helper("float", 4, count).text.splitlines():
-        if "shufflevector" in line:
-            x, y, *lanes = line[line.index("(") + 1 : -2].split(", ")
-            both = [*vectors[x], *vectors[y], None]
-            vectors["x"] = [both[int(lane)] for lane in lanes]
-        elif "tj_store4" in line:
-            stored += vectors["x"]
-    assert stored == [(lane, n) for lane in range(4) for n in range(count)]
+@pytest.mark.parametrize("count", [2, 3])
+def test_elements_of_several_vectors_are_stored_in_turn(count):
+    parts = np.arange(count * 64, dtype=np.float32).reshape(count, 64)
+    stack = jax.jit(lambda *parts: jnp.stack(parts, -1))
+    assert f"tj_interleave16_by{count}_float(" in stack.lower(*parts).as_text()
+    np.testing.assert_array_equal(stack(*parts), parts.T)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint8, jnp.bfloat16])

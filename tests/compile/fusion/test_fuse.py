@@ -296,3 +296,15 @@ def test_a_reduction_has_vectors_across_borders(f):
     _, (group,), (kernel,) = stages(f, aval(80, 80))
     assert group.form is not None
     assert any(isinstance(s, Load) and s.target.width > 1 for s in every_statement(kernel.body))
+
+
+def test_a_chain_of_reshapes_and_transpositions_is_cut():
+    """Each multiplies the text of the indices."""
+
+    def f(x):
+        for shape in [(6, 10, 7), (5, 12, 7)] * 5:
+            x = x.reshape(shape).transpose(2, 0, 1)
+        return x * 2.0
+
+    _, groups, kernels = stages(f, aval(420))
+    assert len(groups) > 1 and max(len(str(kernel)) for kernel in kernels) < 5000

@@ -157,8 +157,7 @@ def strided_helper(kind: str, t: str, w: int, s: int) -> Helper:
 
 INTERLEAVE = """\
 __attribute__((always_inline)) void {name}({parameters}, __global {t} *p) {{
-  {t}{w} x;
-{lines}
+  for (int i = 0; i < {w}; ++i) {{ {stores} }}
 }}
 """
 
@@ -166,22 +165,11 @@ __attribute__((always_inline)) void {name}({parameters}, __global {t} *p) {{
 @functools.cache
 def interleave_helper(t: str, w: int, s: int) -> Helper:
     """The function that stores `s` vectors of `w` elements of the C type `t`, an element of each in turn."""
-    name, whole = f"tj_interleave{w}_by{s}_{t}", memory_helper("store", t, w)
-    lines = []
-    for first in range(0, w * s, w):
-        places = [divmod(first + lane, s) for lane in range(w)]  # (lane, number of its vector)
-        for n in range(1, s):
-            lanes = [
-                w + k if v == n else (k if n == 1 else lane) if v < n else -1
-                for lane, (k, v) in enumerate(places)
-            ]
-            before = "x0" if n == 1 else "x"
-            numbers = ", ".join(map(str, lanes))
-            lines.append(f"  x = __builtin_shufflevector({before}, x{n}, {numbers});")
-        lines.append(f"  {whole.name}(x, p + {first});")
-    parameters = ", ".join(f"{t}{w} x{n}" for n in range(s))
-    text = INTERLEAVE.format(name=name, parameters=parameters, t=t, w=w, lines="\n".join(lines))
-    return Helper(name, text, (whole,))
+    name, parameters = f"tj_interleave{w}_by{s}_{t}", ", ".join(f"{t}{w} x{n}" for n in range(s))
+    stores = " ".join(f"p[i * {s} + {n}] = (({t} *)&x{n})[i];" for n in range(s))
+    return Helper(
+        name, INTERLEAVE.format(name=name, parameters=parameters, t=t, w=w, stores=stores)
+    )
 
 
 # The first elements of a vector, as two smaller ones, which overlap.

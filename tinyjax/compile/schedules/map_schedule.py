@@ -26,8 +26,6 @@ from tinyjax.compile.schedules.chooser import INSIDE, LAST, Chooser, power_of_tw
 from tinyjax.compile.schedules.dependences import inner_iterations
 from tinyjax.compile.schedules.directive import axis_of, loop_over, loops_of, perfect_nest
 from tinyjax.compile.schedules.parallelize import split_work
-from tinyjax.compile.schedules.partition import borders
-from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.target import Target
@@ -62,11 +60,6 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
     *rows, columns = chooser.fuse_contiguous_axes(axes, "indices need no division for it")
     for loop in loops_of(loop_over(chooser.kernel, columns).body):
         chooser.partition(axis_of(loop), INSIDE)
-    if len(rows) > 1 and chooser.size(rows[0]) < ENOUGH <= chooser.size(rows[1]):
-        if borders(loop_over(chooser.kernel, rows[0])):
-            why = "what is shared out has no borders"
-            chooser.apply(Reorder(rows[1], (rows[0],), why=why))
-            rows[:2] = rows[1::-1]
     count = chooser.size(columns)
     has_borders = chooser.partition(columns, INSIDE)
     size = chooser.size(columns)

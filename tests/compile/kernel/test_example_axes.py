@@ -31,6 +31,19 @@ def test_each_example_of_a_batch_runs_the_loop_by_itself(count):
     agree(jax.vmap(filtered), xs, rtol=1e-5)
 
 
+@pytest.mark.parametrize("count, size, form", [
+    (16, 32, "sequential"), (16, 31, "sequential"), (16, 17, "by example"), (100, 32, "by example")
+])  # fmt: skip
+def test_few_examples_run_together_if_the_neighbours_of_each_fill_vectors(count, size, form):
+    xs, weights = floats(2, count, size), floats(size, size)
+
+    def f(xs):
+        return lax.scan(lambda h, x: (jnp.tanh(h @ weights + x), h), jnp.zeros((count, size)), xs)
+
+    assert loop_of(f, xs).form.startswith(form)
+    np.testing.assert_allclose(jax.jit(f)(xs)[0], f(xs)[0], atol=1e-5)
+
+
 def in_front(f, xs):
     """The scan that vmap makes, without the transpositions around it."""
     m, p = jnp.zeros((len(xs), 3)), jnp.tile(jnp.eye(3), (len(xs), 1, 1))

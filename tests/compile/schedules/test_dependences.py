@@ -42,6 +42,14 @@ def test_several_elements_of_an_iteration_may_lie_between_those_of_others(offset
     assert bool(why_dependent(loop(i, 4, *stores))) != independent
 
 
+@pytest.mark.parametrize("end, independent", [(25, True), (26, False)])
+def test_vectors_of_a_row_that_data_chooses_end_with_it(end, independent):
+    i, j, row, x = axis("i1", 2), axis("i2", 4), axis("row", 4), Value("a", F32, 16)
+    load = Load(Value("row", np.dtype("int32")), Buffer("n_in", np.dtype("int32"), 9, "in"), j)
+    store = Store(OUT, row * 25 + i * 16, x, row * 25 + end)
+    assert bool(why_dependent(loop(i, 2, loop(j, 4, load, store)))) != independent
+
+
 @pytest.mark.parametrize("kernel", [doubled(10), scaled_rows(3, 5), row_sums(3, 5)])
 def test_outer_loops_of_naive_nests_are_independent(kernel):
     assert why_dependent(kernel.body[0]) == ""

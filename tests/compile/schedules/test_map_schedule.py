@@ -68,6 +68,24 @@ def test_lanes_gather_what_data_scatters_if_they_compute_more():
     np.testing.assert_allclose(lowered.compile()(*args), f(*args), rtol=1e-6)
 
 
+@pytest.mark.parametrize("columns", [5, 7, 13, 20, 25, 130, 300])
+def test_rows_of_any_length_are_added_in_vectors(columns):
+    def f(y, x, rows):
+        return y.at[rows].add(x), jnp.cumsum(x, 0), jax.ops.segment_max(x, rows, num_segments=9)
+
+    rng = np.random.default_rng(0)
+    rows = rng.integers(-12, 9, 60).astype(np.int32)
+    y, x = (jnp.array(rng.integers(-9, 9, (n, columns)), "float32") for n in (9, 60))
+    lowered = jax.jit(f).lower(y, x, rows)
+    assert f"Vectorize('i1', {min(16, 1 << (columns - 1).bit_length())})" in lowered.as_text(
+        "schedule of k0"
+    )
+    for compiled, eager in zip(lowered.compile()(y, x, rows), f(y, x, rows)):
+        np.testing.assert_array_equal(compiled, eager)
+    donated = jax.jit(lambda y, x, rows: y.at[rows].add(x), donate_argnums=0)
+    np.testing.assert_array_equal(donated(jnp.array(y), x, rows), f(y, x, rows)[0])
+
+
 def test_lanes_gather_from_the_carry_of_a_loop():
     def f(carry, x):
         def step(carry, x):
@@ -208,7 +226,7 @@ def test_short_rows_that_data_chooses_are_gathered_in_lanes():
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
-@pytest.mark.parametrize("columns, width", [(2, 2), (5, 8), (12, 16), (20, 4)])
+@pytest.mark.parametrize("columns, width", [(2, 2), (5, 8), (12, 16), (20, 16)])
 def test_updates_of_short_rows_are_one_vector(columns, width):
     def f(x, places):
         return x.at[places.astype(int), :, None].add(1)

@@ -295,3 +295,28 @@ def test_columns_across_borders_are_cut():
 
 def test_transposed_matrices_are_divided_by_their_largest_elements():
     same(lambda x: x.swapaxes(1, 2) / x.swapaxes(1, 2).max((1, 2), keepdims=True), data(9, 40, 7))
+
+
+@pytest.mark.parametrize("columns", [31, 33, 63, 99])
+def test_rows_across_borders_are_kept_in_vectors(columns):
+    """Pieces between borders begin anywhere: the last vector of each stores only a part of itself."""
+
+    def f(x):
+        y = jnp.where(jnp.roll(x, 1, 1) + jnp.roll(x, -1, 1) > x, jnp.sin(x), -1.0)
+        return y, y.mean(1)
+
+    x = data(6, columns)
+    schedule = jax.jit(f).lower(x).as_text("schedule of k0")
+    assert "Partition('i2', multiple=16)" in schedule and "Vectorize('i2', 16)" in schedule
+    same(f, x)
+
+
+@pytest.mark.parametrize("f", [jnp.argmax, jnp.argmin, jnp.max])
+@pytest.mark.parametrize("columns, width", [(9, 8), (13, 8), (17, 16), (30, 16)])
+def test_last_vectors_of_maxima_overlap(f, columns, width):
+    x = data(9, columns)
+    x[3, -1] = x[4, 0] = x[5, 5] = np.nan
+    x[6] = np.inf
+    schedule = jax.jit(lambda x: f(x, 1)).lower(x).as_text("schedule of k0")
+    assert f"Vectorize('i2', {width}, overlap=True)" in schedule
+    same(lambda x: f(x, 1), x)

@@ -57,6 +57,9 @@ class Calls(list[Callee]):
 
 # ---- memory ----
 
+GLOBAL = "__global "
+PRIVATE = {GLOBAL: "", "": "_private"}  # in the names of functions, by the memory's address space
+
 # A vector may begin at any element: a separate type with a smaller alignment declares that to C.
 LOAD = """\
 {t}{w} {name}({space}const {t} *p) {{
@@ -72,7 +75,7 @@ void {name}({t}{w} x, {space}{t} *p) {{
 """
 # As calls, these would take several times as long: vectors are handed over in memory.
 LOAD_PART = """\
-__attribute__((always_inline)) {t}{w} {name}(__global const {t} *p, long count) {{
+__attribute__((always_inline)) {t}{w} {name}({space}const {t} *p, long count) {{
   if (count >= {w}) return {whole}(p);
   {t}{w} x = p[0];
   for (int i = 1; i < count; ++i) (({t} *)&x)[i] = p[i];
@@ -80,7 +83,7 @@ __attribute__((always_inline)) {t}{w} {name}(__global const {t} *p, long count) 
 }}
 """
 STORE_PART = """\
-__attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p, long count) {{
+__attribute__((always_inline)) void {name}({t}{w} x, {space}{t} *p, long count) {{
   if (count >= {w}) {{
     {whole}(x, p);
     return;
@@ -98,9 +101,9 @@ __attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
 """
 # kind -> its text, and the kind that it calls for a whole vector, or for one at any place
 MEMORY = {
-    "load": (LOAD, ""), "load_private": (LOAD, ""), "load_part": (LOAD_PART, "load"),
-    "store": (STORE, ""), "store_part": (STORE_PART, "store"), "stream": (STREAM, "store"),
-    "stream_part": (STORE_PART, "stream"), "store_private": (STORE, ""),
+    "load": (LOAD, ""), "load_part": (LOAD_PART, "load"), "store": (STORE, ""),
+    "store_part": (STORE_PART, "store"), "stream": (STREAM, "store"),
+    "stream_part": (STORE_PART, "stream"),
 }  # fmt: skip
 
 # Bytes of an array that no cache keeps until it is read: it is stored past the caches, which spares
@@ -109,12 +112,11 @@ STREAMED = 2**25
 
 
 @functools.cache
-def memory_helper(kind: str, t: str, w: int) -> Helper:
+def memory_helper(kind: str, t: str, w: int, space: str = GLOBAL) -> Helper:
     """The function that loads or stores `w` neighbouring elements of the C type `t`."""
     text, calls = MEMORY[kind]
-    needs = (memory_helper(calls, t, w),) if calls else ()
-    name, whole = f"tj_{kind}{w}_{t}", needs[0].name if needs else ""
-    space = "" if kind.endswith("private") else "__global "
+    needs = (memory_helper(calls, t, w, space),) if calls else ()
+    name, whole = f"tj_{kind}{PRIVATE[space]}{w}_{t}", needs[0].name if needs else ""
     return Helper(name, text.format(name=name, whole=whole, space=space, t=t, w=w), needs)
 
 
@@ -174,12 +176,12 @@ def interleave_helper(t: str, w: int, s: int) -> Helper:
 
 # The first elements of a vector, as two smaller ones, which overlap.
 LOAD_FIRST = """\
-{t}{w} {name}(__global const {t} *p) {{
+{t}{w} {name}({space}const {t} *p) {{
   return __builtin_shufflevector({part}(p), {part}(p + {rest}), {lanes});
 }}
 """
 STORE_FIRST = """\
-__attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
+__attribute__((always_inline)) void {name}({t}{w} x, {space}{t} *p) {{
   {part}(__builtin_shufflevector(x, x, {low}), p);
   {part}(__builtin_shufflevector(x, x, {high}), p + {rest});
 }}
@@ -187,16 +189,17 @@ __attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
 
 
 @functools.cache
-def first_helper(kind: str, t: str, w: int, count: int) -> Helper:
+def first_helper(kind: str, t: str, w: int, count: int, space: str = GLOBAL) -> Helper:
     """The function that stores the first `count` of `w` elements, or loads them, the last one repeated."""
     size = 1 << (count.bit_length() - 1)
-    rest, part = count - size, memory_helper(kind, t, size)
+    rest, part = count - size, memory_helper(kind, t, size, space)
     places = [lane if lane < size else lane + size - rest for lane in range(count)]
     ranges = places + places[-1:] * (w - count), range(size), range(rest, count)
     lanes, low, high = (", ".join(map(str, numbers)) for numbers in ranges)
     parts = {"part": part.name, "rest": rest, "lanes": lanes, "low": low, "high": high}
-    name, text = f"tj_{kind}_first{count}of{w}_{t}", LOAD_FIRST if kind == "load" else STORE_FIRST
-    return Helper(name, text.format(name=name, t=t, w=w, **parts), (part,))
+    name = f"tj_{kind}_first{count}of{w}{PRIVATE[space]}_{t}"
+    text = LOAD_FIRST if kind == "load" else STORE_FIRST
+    return Helper(name, text.format(name=name, space=space, t=t, w=w, **parts), (part,))
 
 
 def known_part(access: ir.Load | ir.Store) -> int:
@@ -212,18 +215,18 @@ def vector_access(access: ir.Load | ir.Store, calls: Calls, *value: str) -> str:
     kind = "load" if isinstance(access, ir.Load) else "store"
     memory, width = access.memory, ir.width_of(access)
     part = [] if access.end is None else [str(access.end - access.index)]
-    t = storage_type(memory.dtype)
+    t, space = storage_type(memory.dtype), GLOBAL
     if isinstance(memory, ir.PrivateArray):
+        space = ""
         t = "float" if memory.dtype in HALVES else t  # the bits of halves are in buffers only
-        helper = memory_helper(f"{kind}_private", t, width)
-    elif count := known_part(access):
-        helper, part = first_helper(kind, t, width, count), []
+    if count := known_part(access):
+        helper, part = first_helper(kind, t, width, count, space), []
     elif access.stride > 1:
         helper = strided_helper(kind, t, width, access.stride)
     else:
-        if kind == "store" and memory.size * memory.dtype.itemsize >= STREAMED:
+        if kind == "store" and space and memory.size * memory.dtype.itemsize >= STREAMED:
             kind = "stream"
-        helper = memory_helper(kind if access.end is None else f"{kind}_part", t, width)
+        helper = memory_helper(kind + "_part" * (access.end is not None), t, width, space)
     return calls.call(helper, *value, f"{memory.name} + {access.index}", *part)
 
 

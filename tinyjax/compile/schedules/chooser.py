@@ -20,9 +20,9 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
-from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Statement, Store
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Statement, Store
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
-from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.kernel.substitution import every_statement, stored_memory
 from tinyjax.compile.schedules.dependences import why_dependent
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
@@ -140,7 +140,7 @@ class Chooser(ScheduleBuilder):
     def vectors_of_sums(self, axis: str, multiple: int) -> tuple[list[Partition], Vectorize | None]:
         """Vectors along a loop of sums, and how to cut it before: at borders, and into whole vectors."""
         if vectors := self.vectors_along(axis, overlap=False):
-            return [], vectors
+            return [], self._twice(vectors) or vectors
         cut = self.cut(axis, INSIDE, multiple) if self.width > 1 else None
         if cut is None:
             return [], None
@@ -148,6 +148,18 @@ class Chooser(ScheduleBuilder):
         trial.kernel = cut.apply(self.kernel)
         vectors = find_loop(trial.kernel, axis) and trial.vectors_along(axis, overlap=False)
         return ([cut], vectors) if vectors else ([], None)
+
+    def _twice(self, vectors: Vectorize) -> Vectorize | None:
+        """Vectors of a maximum or minimum, the last of which overlaps: it needs no mask."""
+        loops, size = loops_over(self.kernel, vectors.axis), self.size(vectors.axis)
+        stored = (memory for loop in loops for memory in stored_memory(loop.body))
+        is_sum = all(accumulators_in(loop.body) for loop in loops)
+        width = min(vectors.width, power_of_two(size + 1) // 2)
+        if size % vectors.width == 0 or not is_sum or any(isinstance(s, Buffer) for s in stored):
+            return None
+        why = "an element may count twice"
+        twice = replace(vectors, width=width, overlap=True, why=why)
+        return twice if 2 * width >= self.width and self.is_possible(twice) else None
 
     def _strides(self, axis: str, may_vary: bool) -> set[int]:
         """The strides of accesses along the loop, without those that may vary; empty if vectors don't support

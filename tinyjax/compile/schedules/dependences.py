@@ -9,6 +9,7 @@ Source: R. Allen, K. Kennedy, "Optimizing Compilers for Modern Architectures", c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -81,16 +82,16 @@ def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
     a number: each is worth more than all smaller ones together."""
     inside = _made_within(loop)
     variable = _counter(loop)
-    first, last, alike, larger = [], [], set(), dict[int, int]()
+    first, last, stops, alike, larger = [], [], [], set(), dict[int, int]()
     for access in accesses:
         parts = dict(access.at)
-        factor, low = parts.pop(variable, 0), parts.pop(None, 0)
+        factor, start = parts.pop(variable, 0), parts.pop(None, 0)
         if any({variable.args[0], axis_of(loop)} & names_in(part) for part in parts):
             return False
         inner = {part: f for part, f in parts.items() if part and names_in(part) & inside}
         outer = dict(parts.items() - inner.items())
         alike.add((factor, frozenset(outer.items())))
-        low += sum(min(part.lo * f, part.hi * f) for part, f in inner.items())
+        low = start + sum(min(part.lo * f, part.hi * f) for part, f in inner.items())
         high = low + access.reach - 1
         for part, f in inner.items():
             span = abs(f) * (part.hi - part.lo)
@@ -100,6 +101,9 @@ def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
                 larger[abs(f)] = max(span, larger.get(abs(f), 0))
         end = dict(access.end or {})
         stop = end.pop(None, 0)
+        # No iteration goes beyond an end that is the same for all, such as the end of a row.
+        is_same = access.end and end == parts and factor > 0
+        stops.append(stop + high + 1 - access.reach - start if is_same else math.inf)
         if end == {variable: factor, **outer}:
             high = min(high, stop - 1)
         first.append(low)
@@ -110,10 +114,10 @@ def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
         reach = abs(factor) * (variable.hi - variable.lo)
         gaps = {abs(a - b) for a in first for b in first} - {0}
         return not any(gap % factor == 0 and gap <= reach for gap in gaps)
-    total = max(last) - min(first)
+    total: float = max(last) - min(first)
     if others or abs(factor) <= total:
         return False
-    total += abs(factor) * variable.hi
+    total = min(total + abs(factor) * variable.hi, max(stops) - min(first) - 1)
     for f, span in sorted(larger.items()):
         if f <= total:
             return False

@@ -40,7 +40,8 @@ class Lanes:
 
     `varying` are the names of values and private arrays that differ from lane to lane; `sums` are the
     accumulators from outside the loop, each with its operation and initial value; `firsts` are the conditions
-    of branches that hold in the first lane of a vector, or in none."""
+    of branches that hold in the first lane of a vector, or in none; `with_gaps` are private arrays of which
+    elements beyond the end may not be stored."""
 
     axis: str
     first: Index
@@ -50,6 +51,7 @@ class Lanes:
     varying: set[str] = field(default_factory=set)
     sums: dict[str, tuple[str, ir.Const]] = field(default_factory=dict)
     firsts: set[str] = field(default_factory=set)
+    with_gaps: set[ir.Buffer | ir.PrivateArray] = field(default_factory=set)
 
     def access(self, access: ir.Load | ir.Store) -> str:
         """How lanes access memory: "together", at one place or as neighbours (or not at all: see obstacles);
@@ -88,8 +90,8 @@ class Lanes:
         return self.at(self.first, at)
 
     def is_in_bounds(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
-        """Whether each lane has an element, also beyond the end: private arrays have room for vectors."""
-        if isinstance(memory, ir.Buffer):
+        """Whether each lane has an element, also beyond the end: private arrays may have room for vectors."""
+        if isinstance(memory, ir.Buffer) or memory in self.with_gaps:
             return False
         first = self.at_first(at)
         return first.factor() % self.width == 0 and first.hi + self.width <= memory.size
@@ -179,22 +181,17 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
     for memory in set(stored_memory(loop.body)) & loaded_memory(loop.body):
         if (isinstance(memory, ir.Buffer) or memory in apart) and why_dependent(loop):
             yield f"iterations load what others store in {memory.name}"
-    if lanes.end is not None:
-        yield from _why_not_stored(kernel, loop, lanes)
+    lanes.with_gaps = _with_gaps(kernel, loop, lanes.width)
     yield from _obstacles_in(loop.body, lanes, own, "")
 
 
-def _why_not_stored(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
-    """Lanes beyond the end would load elements of private arrays that nothing has stored."""
+def _with_gaps(kernel: ir.Kernel, loop: ir.For, width: int) -> set[ir.Buffer | ir.PrivateArray]:
+    """The private arrays of which other loops store parts of vectors."""
     statements = every_statement(kernel.body)
     filled = {s.array for s in statements if isinstance(s, ir.Allocate) and s.initial is not None}
-    stores = [s for s in statements if isinstance(s, ir.Store)]
-    one_by_one = {s.memory for s in stores if ir.width_of(s) == 1}
-    for s in every_statement(loop.body):
-        if isinstance(s, ir.Load) and isinstance(s.memory, ir.PrivateArray):
-            has_gap = s.memory in one_by_one - filled.union(stored_memory(loop.body))
-            if has_gap and lanes.stride(s.index) == 1:
-                yield f"elements of {s.memory.name} beyond the end are not stored"
+    stores = (s for s in statements if isinstance(s, ir.Store))
+    parts = {s.memory for s in stores if ir.width_of(s) < width or s.end is not None}
+    return parts - filled - set(stored_memory(loop.body))
 
 
 def _obstacles_in(
@@ -325,8 +322,5 @@ def _why_no_access(
         yield f"each lane is at a different index, {memory.name}[{at}]"
     elif stride not in (0, 1):
         yield f"neighbours are apart in memory, at {memory.name}[{at}]"
-    elif stride == 1 and isinstance(memory, ir.PrivateArray):
-        if lanes.end is not None and not lanes.is_in_bounds(memory, at):
-            yield f"lanes beyond the end have no elements of {memory.name}"
-        elif memory in own:
-            yield f"{memory.name} belongs to one iteration, and is accessed by its number"
+    elif stride == 1 and memory in own:
+        yield f"{memory.name} belongs to one iteration, and is accessed by its number"

@@ -10,8 +10,8 @@ element.
 
 An update's windows may overlap, so one work-item changes them one after the other. Along an axis that each
 window covers whole, different elements are independent: neighbours along the last such axis are a vector, and
-work-items share the vectors. Each work-item goes through all windows. Likewise the columns of a cumulative
-sum are vectors, and its rows are shared out.
+work-items share the vectors. Each work-item goes through all windows, with several vectors at once. Likewise
+the columns of a cumulative sum are vectors, and its rows are shared out.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tinyjax.compile.target import Target
 # cache keeps) lie between the first row and the last: shorter loops would cost more than they save.
 TILE = 32
 LARGE = 2**18
+JAMMED = 8  # vectors at once, of results that are made in order
 ENOUGH = 16  # work-items, so that all cores get about the same work
 
 
@@ -133,23 +134,27 @@ def order_schedule(
 ) -> Chooser:
     """The schedule of a naive nest whose elements are made in order; only the outer loops over `axes` are
     independent. `gather`: they are vectors even where they are apart in memory."""
-    chooser, outer, width = Chooser(naive, target), list(axes), 1
+    chooser, width, at_once = Chooser(naive, target), 1, 1
+    outer = chooser.fuse_contiguous_axes(axes, "they are contiguous") if axes else []
     if outer and (width := _width_along(chooser, outer[-1])) > 1:
         why = "neighbours are independent"
         vectors = Vectorize(outer[-1], width, gather, overlap=gather, why=why)
         if chooser.is_possible(vectors):
             outer[-1] = chooser.vectorize(vectors)
+            count = chooser.size(outer[-1])
+            at_once = math.ceil(count / math.ceil(count / JAMMED)) if len(outer) == 1 else 1
         else:
             width = 1
     if axis := chooser.fuse_axes(outer, "elements that never meet"):
         work = width * inner_iterations(loop_over(chooser.kernel, axis).body)
-        chooser.share_out(axis, target.grain // work)
+        chooser.share_out(axis, target.grain // work, multiple=at_once)
+        if at_once > 1:
+            why = "the vectors of a row go through it together"
+            chooser.apply_if_possible(UnrollAndJam(axis, at_once, why=why))
+        chooser.partition(axis, LAST)
     return chooser
 
 
 def _width_along(chooser: Chooser, axis: str) -> int:
-    """The elements of a vector: all of a short axis, else as many as possible that divide its size."""
-    size, most = chooser.size(axis), chooser.width
-    if size <= most:
-        return power_of_two(size)
-    return next((width for width in (16, 8, 4) if width <= most and size % width == 0), most)
+    """The elements of a vector: as many as possible, or enough for all of a short axis."""
+    return min(chooser.width, power_of_two(chooser.size(axis)))

@@ -200,8 +200,9 @@ class ValueWriter:
         if (dtype := operand_dtype(args)) != np.float64:
             raise NotImplementedError(f"'{op}' of {dtype} needs a definition in kernel/functions")
         parameters = [(x, "f64") for x in "xy"[: len(args)]]
-        self.functions[f"Math.{op}"] = Function(f"Math.{op}", parameters, "f64", is_imported=True)
-        return ("call", f"Math.{op}")
+        name = f"Math.{op.removesuffix('_of_driver')}"
+        self.functions[name] = Function(name, parameters, "f64", is_imported=True)
+        return ("call", name)
 
     def _any(self, bools: Value) -> Code:
         code: Code = [("v128.const", "i32x4", *[0] * 4)]

@@ -40,6 +40,9 @@ def svd(a):
         lambda w, v: v[:, ::-1][:, :2] @ v[:, -2:][:, ::-1].T,
         lambda w, v: jnp.abs(floats(3, 5) @ v) + jnp.where(w > 0, v[:3], 0) ** 2,
         lambda w, v: jnp.concatenate([v, 2 * v]) @ v.T,
+        lambda w, v: v @ jnp.diag(w) @ v.T,
+        lambda w, v: v @ (jnp.diag(1 / w) @ (v.T @ floats(5))),
+        lambda w, v: v @ (w * jnp.eye(5)) @ v.T,
     ],
 )
 def test_signs_cancel_where_eigenvectors_meet_themselves(f):
@@ -57,6 +60,9 @@ def test_signs_cancel_where_eigenvectors_meet_themselves(f):
         lambda w, v: jnp.maximum(v, 0) @ v.T,
         lambda w, v: (v > 0) * (v**2),
         lambda w, v: jnp.sort(v, 0) @ v.T,
+        lambda w, v: v @ (jnp.diag(w) + 1) @ v.T,
+        lambda w, v: v @ jnp.diag(w[1:], 1) @ v.T,
+        lambda w, v: v @ jnp.tri(5) @ v.T,
     ],
 )
 def test_signs_matter_where_other_eigenvectors_or_numbers_are_added(f):
@@ -65,6 +71,7 @@ def test_signs_matter_where_other_eigenvectors_or_numbers_are_added(f):
 
 def test_each_matrix_of_a_batch_has_its_own_signs():
     assert not uses_lapack(eigh, lambda w, v: jnp.einsum("bij,bj,bkj->bik", v, w, v), 3, 4, 4)
+    assert not uses_lapack(eigh, lambda w, v: v @ jax.vmap(jnp.diag)(w) @ v.swapaxes(1, 2), 3, 4, 4)
     assert uses_lapack(eigh, lambda w, v: v.mean(0) ** 2, 3, 4, 4)
     assert uses_lapack(eigh, lambda w, v: v @ v[0].T, 3, 4, 4)
     assert uses_lapack(eigh, lambda w, v: v[1:] @ v[:-1].swapaxes(1, 2), 3, 4, 4)
@@ -76,6 +83,14 @@ def test_signs_cancel_where_a_pair_of_singular_vectors_meets():
     assert uses_lapack(svd, lambda u, s, vh: u @ jnp.roll(vh, 1, 0), 7, 4)
     assert uses_lapack(svd, lambda u, s, vh: vh @ u, 4, 4)
     assert uses_lapack(jnp.linalg.svd, lambda u, s, vh: u @ u.T, 7, 4)
+
+
+def test_a_rotation_without_reflection_needs_no_signs():
+    def rotation(u, _, vh):
+        return u @ jnp.diag(jnp.ones(3).at[2].set(jnp.linalg.det(u @ vh))) @ vh
+
+    assert not uses_lapack(jnp.linalg.svd, rotation, 3, 3)
+    assert not uses_lapack(jnp.linalg.svd, jax.vmap(rotation), 6, 3, 3)
 
 
 def test_a_polar_factor_and_its_gradient_need_no_signs():

@@ -228,7 +228,8 @@ define("nextafter", {"f": "nextafter({0}, {1})"}, np.nextafter)
 
 # ---- functions ----
 
-# Of float64: OpenCL's own. Those of float32 are defined in functions/, and no other text is used for them.
+# OpenCL's own, of float64. Those of float32 and many of float64 are defined in functions/, and no other text
+# is used for them.
 FUNCTIONS = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
@@ -237,6 +238,10 @@ FUNCTIONS = {
 }  # fmt: skip
 for _name, _function in FUNCTIONS.items():
     define(_name, {"f": OF_NUMBERS + _name + "({0})"}, _function, FUNCTION)
+
+
+for _name in ("sin", "cos"):  # for large angles
+    define(f"{_name}_of_driver", {"f": f"{_name}({{0}})"}, FUNCTIONS[_name], FUNCTION)
 
 
 def _logistic(x: Any) -> Any:

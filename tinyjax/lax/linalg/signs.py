@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tinyjax.compile.kernel.example_axes import elements_read, variables
 from tinyjax.compile.kernel.indices import Index, as_index, linear
@@ -27,14 +28,13 @@ def are_free(eqn: JaxprEqn, axes: Sequence[int | None], jaxpr: Jaxpr) -> bool:
     """Whether no result of the jaxpr changes if vectors that the equation computes change their signs. `axes`
     has the axis that numbers the vectors in each of its results, None for those without vectors."""
     signs: dict[Atom, Signs] = {}
-    zeros: set[Atom] = set()
     for v, axis in zip(eqn.outvars, axes):
         if axis is not None:
             coords = variables("axis", v.aval.shape)
             signs[v] = frozenset([(*coords[:-2], coords[axis])])
+    zeros = _Zeros()
     for each in jaxpr.eqns:
-        if each.primitive.facts.linear == "all" and all(_is_zero(u, zeros) for u in each.invars):
-            zeros.update(each.outvars)
+        zeros.add(each)
         if not signs.keys().isdisjoint(each.invars):
             found = _signs_of_result(each, signs, zeros)
             if found is None:
@@ -44,13 +44,43 @@ def are_free(eqn: JaxprEqn, axes: Sequence[int | None], jaxpr: Jaxpr) -> bool:
     return signs.keys().isdisjoint(jaxpr.outvars)
 
 
-def _is_zero(u: Atom, zeros: Container[Atom]) -> bool:
-    return not u.val if isinstance(u, Literal) else u in zeros
+@dataclass
+class _Zeros:
+    """Values that are 0, that count along an axis, and that are 0 off the diagonal of two axes."""
+
+    all: set[Atom] = field(default_factory=set)
+    numbers: dict[Atom, int] = field(default_factory=dict)
+    diagonals: dict[Atom, tuple[int, int]] = field(default_factory=dict)
+
+    def is_zero(self, u: Atom) -> bool:
+        return not u.val if isinstance(u, Literal) else u in self.all
+
+    def add(self, eqn: JaxprEqn) -> None:
+        """Adds what is known of the results."""
+        if len(eqn.outvars) != 1:
+            return
+        name, operands, (out,) = eqn.primitive.name, eqn.invars, eqn.outvars
+        if eqn.primitive.facts.linear == "all" and all(map(self.is_zero, operands)):
+            self.all.add(out)
+        if name == "iota":
+            self.numbers[out] = eqn.params["dimension"]
+        elif name == "add" and operands[0] in self.numbers and self.is_zero(operands[1]):
+            self.numbers[out] = self.numbers[operands[0]]
+        elif name == "eq" and all(u in self.numbers for u in operands):
+            first, second = (self.numbers[u] for u in operands)
+            if first != second:
+                self.diagonals[out] = first, second
+        elif name in ("convert_element_type", "mul", "select_n"):
+            if name != "select_n" or self.is_zero(operands[1]):
+                known = [self.diagonals[u] for u in operands if u in self.diagonals]
+                self.diagonals.update((out, axes) for axes in known[:1])
+        elif name == "broadcast_in_dim" and operands[0] in self.diagonals:
+            places = eqn.params["broadcast_dimensions"]
+            first, second = self.diagonals[operands[0]]
+            self.diagonals[out] = places[first], places[second]
 
 
-def _signs_of_result(
-    eqn: JaxprEqn, signs: Mapping[Atom, Signs], zeros: Container[Atom]
-) -> Signs | None:
+def _signs_of_result(eqn: JaxprEqn, signs: Mapping[Atom, Signs], zeros: _Zeros) -> Signs | None:
     """The signs of an element of the result, by its coordinates; None if signs change it in another way."""
     name, is_linear, (out, *others) = eqn.primitive.name, eqn.primitive.facts.linear, eqn.outvars
     if name in ("abs", "square") or name == "integer_pow" and eqn.params["y"] % 2 == 0:
@@ -58,30 +88,47 @@ def _signs_of_result(
     if others or out.aval.dtype.kind != "f" or isinstance(lowering_of(eqn, CPU), InOrder | OnHost):
         return None
     coords = variables("axis", out.aval.shape)
-    factors = [
-        _signs_of_element(signs.get(u, NO_SIGNS), u, read)
+    reads = [
+        (u, read)
         for u, read in elements_read(eqn, out, coords, CPU)
-        if u.aval.dtype.kind == "f" and u not in zeros
+        if u.aval.dtype.kind == "f" and u not in zeros.all
     ]
+    factors = [_signs_of_element(signs.get(u, NO_SIGNS), u, read) for u, read in reads]
+    own = {name for at in coords for name in at.names}
     if is_linear == "each" or name == "div":
-        is_once = len(factors) == sum(isinstance(u, Var) for u in eqn.invars)
-        found = functools.reduce(operator.xor, factors) if is_once else None
+        if len(factors) != sum(isinstance(u, Var) for u in eqn.invars):
+            return None
+        found = functools.reduce(operator.xor, factors)
+        for (
+            u,
+            read,
+        ) in reads:  # a term of a sum is 0 where its two places on a diagonal matrix differ
+            first, second = (read[axis] for axis in zeros.diagonals.get(u, (0, 0)))
+            summed, other = (second, first) if first.names <= own else (first, second)
+            if summed.op == "var" and not summed.names <= own:
+                found = _moved(found, lambda v: other if v == summed else v)  # noqa: B023
     elif is_linear is not None or name in ("integer_pow", "select_n"):
         numbers = [NO_SIGNS for u in eqn.invars if isinstance(u, Literal) and u.val]
         alike = {*factors, *numbers}
-        found = alike.pop() if len(alike) == 1 else None
+        if len(alike) != 1:
+            return None
+        found = alike.pop()
     else:
         return None
-    own = {name for at in coords for name in at.names}
-    is_own = found is not None and all(at.names <= own for vector in found for at in vector)
-    return found if is_own else None
+    return found if all(at.names <= own for vector in found for at in vector) else None
 
 
 def _signs_of_element(signs: Signs, u: Var, read: Sequence[Index]) -> Signs:
     """The signs of the element of `u` at `read`."""
     places = dict(zip(variables("axis", u.aval.shape), read))
+    return _moved(signs, places.__getitem__)
 
-    def moved(at: Index) -> Index:
-        return as_index(linear(at.with_variables(places.__getitem__)), {})  # one form of equal sums
 
-    return frozenset(tuple(map(moved, vector)) for vector in signs)
+def _moved(signs: Signs, change: Callable[[Index], Index]) -> Signs:
+    """The signs with other variables; those of one vector twice cancel."""
+    moved = (
+        # one form of equal sums
+        frozenset([tuple(as_index(linear(at.with_variables(change)), {}) for at in vector)])
+        for vector in signs
+    )
+    return functools.reduce(operator.xor, moved, NO_SIGNS)

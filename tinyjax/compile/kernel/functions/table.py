@@ -1,7 +1,7 @@
 """Which operations are functions in the kernel language, and which of them a statement calls.
 
-`function_of("exp", float32)` is one of them. For float64 a driver's own functions are called, except where
-there is a definition such as lgamma_float64.
+`function_of("exp", float32)` is one of them, `function_of("exp", float64)` is exp_float64. Where float64 has
+no definition, a driver's own function is called.
 """
 
 from __future__ import annotations
@@ -10,7 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.compile.kernel.functions import angles, division, exponentials, halves, special
+from tinyjax.compile.kernel.functions import (
+    angles,
+    division,
+    doubles,
+    exponentials,
+    halves,
+    special,
+)
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
@@ -18,7 +25,7 @@ from tinyjax.compile.kernel.kernel_ir import Argument, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
-FAMILIES = exponentials, special, angles, division, halves  # they fill `definitions`
+FAMILIES = exponentials, doubles, special, angles, division, halves  # they fill `definitions`
 
 
 def function_of(op: str, dtype: np.dtype) -> KernelFunction | None:

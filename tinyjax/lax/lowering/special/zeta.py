@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 
-from tinyjax.compile.kernel.functions.exponentials import SHIFT_DOUBLE, exp_double, log_double
+from tinyjax.compile.kernel.functions.doubles import exp_float64
+from tinyjax.compile.kernel.functions.exponentials import SHIFT_DOUBLE, log_double
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     clamp,
@@ -52,7 +53,7 @@ def zeta_double(x: Number, q: Number) -> Number:
     )  # of a term and its mirror image
 
     def pair(a: Number) -> Number:
-        right, left = (exp_double(-s * log_double(x)) for x in (2.0 * middle - a, -a))
+        right, left = (exp_float64(-s * log_double(x)) for x in (2.0 * middle - a, -a))
         return right + sign * left
 
     total, a = repeat(
@@ -64,14 +65,14 @@ def zeta_double(x: Number, q: Number) -> Number:
     )
     a = select(start < 0.0, 2.0 * middle + 1.0 - start, a)
     for _ in range(TERMS):
-        total = total + exp_double(-s * log_double(a))
+        total = total + exp_float64(-s * log_double(a))
         a = a + 1.0
     by_a = 1.0 / a
     rest, factor = a / (s - 1.0) + 0.5, s * by_a
     for k, number in enumerate(BERNOULLI):
         rest = rest + number * factor
         factor = factor * ((s + (2 * k + 1.0)) * by_a) * ((s + (2 * k + 2.0)) * by_a)
-    found = total + maximum(rest * exp_double(-s * log_double(a)), 0.0)
+    found = total + maximum(rest * exp_float64(-s * log_double(a)), 0.0)
     of_right = select(q == math.inf, 0.0, found)
     of_any = select(is_pole, math.inf, select((q < 0.0) & ~is_integer(s), math.nan, of_right))
     value = select(x < 1.0, math.nan, select(x == 1.0, math.inf, of_any))
@@ -87,7 +88,7 @@ def zeta(x: Number, q: Number) -> Number:
 @definition
 def polygamma(m: Number, x: Number) -> Number:
     order = m.astype("float64") + 1.0
-    size = exp_double(lgamma_float64(order)) * zeta_double(order, x.astype("float64"))
+    size = exp_float64(lgamma_float64(order)) * zeta_double(order, x.astype("float64"))
     is_even = is_integer(0.5 * order)
     found = select(is_even, size, -size).astype("float32")
     (found,) = where_any(m == 0.0, lambda: [digamma(x)], [found])

@@ -224,11 +224,3 @@ def test_short_rows_that_data_chooses_are_gathered_in_lanes():
     assert "Vectorize('i1', 16, gather=True, overlap=True)" in lowered.as_text("schedule of k0")
     for found, wanted in zip(lowered.compile()(x, rows), f(x, rows)):
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
-
-
-@pytest.mark.parametrize("columns, width", [(2, 2), (5, 8), (12, 16), (20, 16)])
-def test_updates_of_short_rows_are_one_vector(columns, width):
-    def f(x, places):
-        return x.at[places.astype(int), :, None].add(1)
-
-    assert f"Vectorize('i2', {width})" in schedule(f, (30, 4, columns, 1), (9,))

@@ -70,6 +70,13 @@ def test_an_element_in_two_chunks_is_changed_once(chunks, then):
     np.testing.assert_array_equal(compiled(x), x * 2 + 1)
 
 
+def test_whole_chunks_are_in_place_where_others_would_overlap():
+    lowered = jax.jit(lambda x: x * 2 + 1, donate_argnums=0).lower(np.arange(16, dtype=np.float32))
+    for factor, is_in_place in [(8, True), (6, False)]:
+        chosen = lowered.with_schedule("k0", [Split("i1", factor, overlap=True)])
+        assert ("over_a_in" in chosen.as_text("kernel")) == is_in_place
+
+
 def test_what_another_loop_reads_is_not_written_over():
     again = For(index_var("j", 0, 7), index(0), index(8), [Load(B, X, index_var("j", 0, 7))])
     writes = For(AT, index(0), index(8), [Load(A, X, AT), Store(OUT, AT, A)])

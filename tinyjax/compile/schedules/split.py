@@ -54,8 +54,10 @@ class Split(LoopDirective):
         start = outer * factor
         if self.overlap:
             inner = index_var(f"{self.axis}_inner", 0, factor - 1)
-            at, start, stop = start.min(loop.stop - factor) + inner, index(0), index(factor)
-            loop = replace(loop, body=rewritten(loop.body, _repeating))
+            early = start.min(loop.stop - factor)
+            if early != start:  # the factor does not divide the number of iterations
+                loop = replace(loop, body=rewritten(loop.body, _repeating))
+            at, start, stop = early + inner, index(0), index(factor)
         else:
             at = inner = index_var(f"{self.axis}_inner", whole.lo, whole.hi)
             stop = start + factor

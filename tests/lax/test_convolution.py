@@ -85,6 +85,11 @@ def test_images_with_holes_are_those_with_zeros_in_them(stride, base, spread):
     np.testing.assert_array_equal(jax.jit(convolved, static_argnums=1)(x, base), expected)
 
 
+def test_a_result_of_images_with_holes_may_be_empty():
+    x, w = np.ones((2, 3, 2, 5)), np.ones((4, 3, 3, 2))
+    assert lax.conv_general_dilated(x, w, (1, 1), [(0, 0)] * 2, (1, 2)).shape == (2, 4, 0, 8)
+
+
 def test_a_hole_is_not_multiplied():
     kernel = np.array([1, np.inf], np.float32).reshape(1, 1, 2)
 

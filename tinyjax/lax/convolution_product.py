@@ -32,8 +32,9 @@ def convolve(lhs: np.ndarray, rhs: np.ndarray, **params: Any) -> np.ndarray:
     for part, of_part in zip(found.parts, found.params):
         chosen = (slice(None),) * found.kernel_axis + (slice(part.start, part.stop, part.step),)
         outs.append(convolve(lhs, rhs[chosen], **of_part))
-    before, count, after = outs[0].shape[:axis], outs[0].shape[axis], outs[0].shape[axis + 1 :]
-    interleaved = np.stack(outs, axis + 1).reshape(*before, len(outs) * count, *after)
+    shape = list(outs[0].shape)
+    shape[axis] *= len(outs)
+    interleaved = np.stack(outs, axis + 1).reshape(shape)
     return interleaved[(slice(None),) * axis + (slice(found.size),)]
 
 

@@ -153,7 +153,7 @@ class Chooser(ScheduleBuilder):
         """Vectors of a maximum or minimum, the last of which overlaps: it needs no mask."""
         loops, size = loops_over(self.kernel, vectors.axis), self.size(vectors.axis)
         stored = (memory for loop in loops for memory in stored_memory(loop.body))
-        is_sum = all(accumulators_in(loop.body) for loop in loops)
+        is_sum = all(accumulators_in(loop.body) and not changed_again(loop) for loop in loops)
         width = min(vectors.width, power_of_two(size + 1) // 2)
         if size % vectors.width == 0 or not is_sum or any(isinstance(s, Buffer) for s in stored):
             return None

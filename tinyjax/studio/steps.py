@@ -103,6 +103,7 @@ CHAPTERS = (
         {
             "compile.kernel.indices": "positions in memory, which know their range",
             "compile.kernel.kernel_ir": "the small loop language that kernels are written in",
+            "compile.kernel.substitution": "statements with other names and indices",
         },
     ),
     Chapter(
@@ -112,7 +113,6 @@ CHAPTERS = (
         },
         {
             "compile.kernel.scalar_ops": "the operations on single numbers",
-            "compile.kernel.substitution": "statements with other names and indices",
             "compile.kernel.functions.kernel_function": "functions that kernels call, also of vectors",
             "compile.kernel.writer": "how operations are written",
             "compile.kernel.functions.notation": "functions of the kernel language, as definitions in Python",

@@ -186,11 +186,11 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
 
 
 def _with_gaps(kernel: ir.Kernel, loop: ir.For, width: int) -> set[ir.Buffer | ir.PrivateArray]:
-    """The private arrays of which other loops store parts of vectors."""
+    """The private arrays of which other loops store parts of vectors, or vectors that overlap."""
     statements = every_statement(kernel.body)
     filled = {s.array for s in statements if isinstance(s, ir.Allocate) and s.initial is not None}
     stores = (s for s in statements if isinstance(s, ir.Store))
-    parts = {s.memory for s in stores if ir.width_of(s) < width or s.end is not None}
+    parts = {s.memory for s in stores if ir.width_of(s) < width or s.end is not None or s.repeats}
     return parts - filled - set(stored_memory(loop.body))
 
 

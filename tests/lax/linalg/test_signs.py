@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
+from tinyjax import lax
 from tinyjax import numpy as jnp
 
 
@@ -49,6 +50,10 @@ def test_signs_cancel_where_eigenvectors_meet_themselves(f):
     assert not uses_lapack(eigh, f, 5, 5)
 
 
+def case_of(w, *cases):
+    return lax.select_n(jnp.where(w > 0, 1, 2)[:, None] + jnp.zeros((5, 5), int), *cases)
+
+
 @pytest.mark.parametrize(
     "f",
     [
@@ -63,10 +68,26 @@ def test_signs_cancel_where_eigenvectors_meet_themselves(f):
         lambda w, v: v @ (jnp.diag(w) + 1) @ v.T,
         lambda w, v: v @ jnp.diag(w[1:], 1) @ v.T,
         lambda w, v: v @ jnp.tri(5) @ v.T,
+        lambda w, v: v @ (jnp.eye(1, 5) * jnp.ones((5, 5))) @ v.T,
+        lambda w, v: v @ case_of(w, jnp.zeros((5, 5)), jnp.eye(5), jnp.ones((5, 5))) @ v.T,
     ],
 )
 def test_signs_matter_where_other_eigenvectors_or_numbers_are_added(f):
     assert uses_lapack(eigh, f, 5, 5)
+
+
+def test_signs_matter_to_who_is_shown_them():
+    seen = []
+
+    def f(a):
+        w, v = jnp.linalg.eigh(a)
+        jax.debug.callback(seen.append, v)
+        return v @ v.T
+
+    a = floats(5, 5)
+    jax.block_until_ready(jax.jit(f)(a))
+    jax.effects_barrier()
+    np.testing.assert_allclose(seen[0], jnp.linalg.eigh(a)[1], rtol=1e-5, atol=1e-5)
 
 
 def test_each_matrix_of_a_batch_has_its_own_signs():

@@ -4,6 +4,9 @@ An eigenvector times -1 is one too, and so is a pair of singular vectors. LAPACK
 steps, so that only LAPACK has them. But v f(w) v^T and (u / s) vh multiply each vector by itself or by its
 partner, which has the same sign. What an equation makes of signs follows from two facts: whether it is linear
 in its operands, and where its lowering rule reads them.
+
+Vectors of an eigenvalue that repeats, or of singular values that are 0, differ by more than signs: any basis
+of theirs is one. What depends on the basis, as |v| does, may then differ from LAPACK's.
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ class _Zeros:
         name, operands, (out,) = eqn.primitive.name, eqn.invars, eqn.outvars
         if eqn.primitive.facts.linear == "all" and all(map(self.is_zero, operands)):
             self.all.add(out)
-        if name == "iota":
+        if name == "iota" and out.aval.shape[eqn.params["dimension"]] > 1:  # 1 may be broadcast
             self.numbers[out] = eqn.params["dimension"]
         elif name == "add" and operands[0] in self.numbers and self.is_zero(operands[1]):
             self.numbers[out] = self.numbers[operands[0]]
@@ -71,8 +74,9 @@ class _Zeros:
             if first != second:
                 self.diagonals[out] = first, second
         elif name in ("convert_element_type", "mul", "select_n"):
-            if name != "select_n" or self.is_zero(operands[1]):
-                known = [self.diagonals[u] for u in operands if u in self.diagonals]
+            known = [self.diagonals[u] for u in operands if u in self.diagonals]
+            # off the diagonal, a select has its first case
+            if name != "select_n" or len(operands) == 3 and self.is_zero(operands[1]):
                 self.diagonals.update((out, axes) for axes in known[:1])
         elif name == "broadcast_in_dim" and operands[0] in self.diagonals:
             places = eqn.params["broadcast_dimensions"]
@@ -82,10 +86,12 @@ class _Zeros:
 
 def _signs_of_result(eqn: JaxprEqn, signs: Mapping[Atom, Signs], zeros: _Zeros) -> Signs | None:
     """The signs of an element of the result, by its coordinates; None if signs change it in another way."""
-    name, is_linear, (out, *others) = eqn.primitive.name, eqn.primitive.facts.linear, eqn.outvars
+    if len(eqn.outvars) != 1:
+        return None
+    name, is_linear, (out,) = eqn.primitive.name, eqn.primitive.facts.linear, eqn.outvars
     if name in ("abs", "square") or name == "integer_pow" and eqn.params["y"] % 2 == 0:
         return NO_SIGNS
-    if others or out.aval.dtype.kind != "f" or isinstance(lowering_of(eqn, CPU), InOrder | OnHost):
+    if out.aval.dtype.kind != "f" or isinstance(lowering_of(eqn, CPU), InOrder | OnHost):
         return None
     coords = variables("axis", out.aval.shape)
     reads = [
@@ -99,10 +105,8 @@ def _signs_of_result(eqn: JaxprEqn, signs: Mapping[Atom, Signs], zeros: _Zeros) 
         if len(factors) != sum(isinstance(u, Var) for u in eqn.invars):
             return None
         found = functools.reduce(operator.xor, factors)
-        for (
-            u,
-            read,
-        ) in reads:  # a term of a sum is 0 where its two places on a diagonal matrix differ
+        for u, read in reads:
+            # a term of a sum is 0 where its two places on a diagonal matrix differ
             first, second = (read[axis] for axis in zeros.diagonals.get(u, (0, 0)))
             summed, other = (second, first) if first.names <= own else (first, second)
             if summed.op == "var" and not summed.names <= own:
@@ -126,9 +130,6 @@ def _signs_of_element(signs: Signs, u: Var, read: Sequence[Index]) -> Signs:
 
 def _moved(signs: Signs, change: Callable[[Index], Index]) -> Signs:
     """The signs with other variables; those of one vector twice cancel."""
-    moved = (
-        # one form of equal sums
-        frozenset([tuple(as_index(linear(at.with_variables(change)), {}) for at in vector)])
-        for vector in signs
-    )
+    one_form = lambda at: as_index(linear(at.with_variables(change)), {})  # noqa: E731  # of equal sums
+    moved = (frozenset([tuple(map(one_form, vector))]) for vector in signs)
     return functools.reduce(operator.xor, moved, NO_SIGNS)

@@ -32,6 +32,7 @@ from tinyjax.compile.kernel.functions.notation import (
 double = definition_of("float64")
 HALF_PI = (1.5707963267341256, 6.0771005063039660e-11, 2.0222662487959506e-21)  # of 33 bits each
 PI_4, PI_4_REST = 0.78539816339744831, 3.0616169978683830e-17  # and what there is left of it
+LARGEST = 710.475860073944  # from there on sinh and cosh are larger than all floats
 MAX_NEAR = 1e5  # the largest angle whose products with HALF_PI's parts are exact
 
 
@@ -59,7 +60,7 @@ def exp_float64(x: Number) -> Number:
     return y * power * select(is_small, np.float64(2.0**-127), 2.0)
 
 
-# exp(x) / 2 for x from -700 to 711
+# exp(x) / 2 for x from -700 to LARGEST
 @double
 def half_exp_float64(x: Number) -> Number:
     m, r = reduced(x, -1.0)
@@ -92,20 +93,20 @@ def tanh_float64(x: Number) -> Number:
 @double
 def sinh_float64(x: Number) -> Number:
     size = abs(x)
-    c = select(size < 710.5, size, 710.5)
+    c = select(size < LARGEST, size, LARGEST)
     z = c * c
     p = polynomial(z, *(1.0 / math.factorial(n) for n in range(17, 1, -2)))
     half_e = half_exp_float64(c)
     far = half_e - 0.25 / half_e
-    y = select(size < 710.5, select(size < 1.0, mul_add(c * z, p, c), far), size + math.inf)
+    y = select(size < LARGEST, select(size < 1.0, mul_add(c * z, p, c), far), size + math.inf)
     return with_sign_of(y, x)
 
 
 @double
 def cosh_float64(x: Number) -> Number:
     size = abs(x)
-    half_e = half_exp_float64(select(size < 710.5, size, 710.5))
-    return select(size < 710.5, half_e + 0.25 / half_e, size + math.inf)
+    half_e = half_exp_float64(select(size < LARGEST, size, LARGEST))
+    return select(size < LARGEST, half_e + 0.25 / half_e, size + math.inf)
 
 
 # ---- logarithms ----

@@ -167,6 +167,9 @@ def in_layout(values: Sequence[Any], spec: Sequence[int]) -> tuple[Any, ...]:
     return tuple(placed[axis] for axis in range(len(spec)))
 
 
+MAX_PHASES = 16  # of a result: each convolution takes long to compile
+
+
 class Phases(NamedTuple):
     """A convolution of images with holes along an axis as several of the images alone, one for each *phase*
     of the result: every n-th element, for which the same elements of the kernel fall into holes."""
@@ -181,12 +184,12 @@ class Phases(NamedTuple):
 def phases(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], params: dict[str, Any]
 ) -> Phases | None:
-    """The phases along the first axis with holes; None if there is none.
+    """The phases along the first axis with holes; None if there is none, or there would be too many.
 
     For result `phase + q * base`, the kernel's element i is at `phase * stride + i * spread - low`, and
     q * stride elements of the images farther: it meets one of them if `base` divides that."""
     number = next((n for n, base in enumerate(params["lhs_dilation"]) if base > 1), None)
-    if number is None:
+    if number is None or math.prod(params["lhs_dilation"]) > MAX_PHASES:
         return None
     names = ("lhs_dilation", "window_strides", "rhs_dilation", "padding")
     base, stride, spread, (low, high) = (params[name][number] for name in names)

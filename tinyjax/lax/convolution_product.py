@@ -2,7 +2,7 @@
 
 The elements of each window are copied beside each other, a row for each element of the result (*im2col*),
 and then one product with the kernel suffices. Images with holes are convolved without, for each phase of the
-result (convolution_dims.py).
+result (convolution_dims.py), or with zeros there if it has many.
 
 Source: Chellapilla, Puri and Simard (2006), "High Performance Convolutional Neural Networks for
 Document Processing"
@@ -40,14 +40,15 @@ def convolve(lhs: np.ndarray, rhs: np.ndarray, **params: Any) -> np.ndarray:
 
 def _convolve(
     lhs: np.ndarray, rhs: np.ndarray, *, window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]], rhs_dilation: Sequence[int], dimension_numbers: Any,
-    feature_group_count: int, batch_group_count: int, preferred_element_type: Any, **_: Any,
+    padding: Sequence[tuple[int, int]], lhs_dilation: Sequence[int], rhs_dilation: Sequence[int],
+    dimension_numbers: Any, feature_group_count: int, batch_group_count: int,
+    preferred_element_type: Any, **_: Any,
 ) -> np.ndarray:  # fmt: skip
-    """The convolution of images without holes."""
+    """The convolution as one product."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     out_dtype = preferred_element_type or lhs.dtype
     dtype = sum_dtype(out_dtype)
-    images = padded(lhs.astype(dtype, copy=False), lhs_spec[2:], padding)
+    images = padded(lhs.astype(dtype, copy=False), lhs_spec[2:], padding, lhs_dilation)
     kernels = rhs.astype(dtype, copy=False).transpose(rhs_spec)
     windows = windows_of(
         images.transpose(lhs_spec), kernels.shape[2:], window_strides, rhs_dilation
@@ -63,12 +64,13 @@ def sum_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def padded(
-    images: np.ndarray, spatial: Sequence[int], padding: Sequence[tuple[int, int]]
-) -> np.ndarray:
-    """The images with zeros around them along their `spatial` axes."""
+    images: np.ndarray, spatial: Sequence[int], padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+) -> np.ndarray:  # fmt: skip
+    """The images with zeros between the elements of their `spatial` axes, and around them."""
     config = [(0, 0, 0)] * images.ndim
-    for axis, (low, high) in zip(spatial, padding):
-        config[axis] = (low, high, 0)
+    for axis, (low, high), d in zip(spatial, padding, dilation):
+        config[axis] = (low, high, d - 1)
     if not any(any(entry) for entry in config):
         return images
     return impl_rules[slicing.pad_p](images, images.dtype.type(0), padding_config=config)

@@ -41,6 +41,18 @@ def test_images_with_holes_are_convolved_without_for_each_phase():
     assert all(eqn.params["lhs_dilation"] == (1,) for eqn in convolutions)
 
 
+def test_images_with_so_many_holes_that_there_were_many_phases_are_padded():
+    def f(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), [(1, 2), (-1, 0)], lhs_dilation=(32, 8))
+
+    before = make_jaxpr(f)(aval(2, 3, 5, 6), aval(4, 3, 40, 9))
+    after = expand(before)
+    assert names(after) == ["pad", "conv_general_dilated"]
+    x, w = (np.ones(v.aval.shape, np.float32) for v in before.jaxpr.invars)
+    (found,) = eval_jaxpr(after.jaxpr, after.consts, x, w)
+    np.testing.assert_array_equal(found, f(x, w))
+
+
 def test_what_is_cut_off_whole_is_no_array():
     f = lambda x, w: lax.conv_general_dilated(x, w, (1,), [(-1, -1)])  # noqa: E731
     closed = make_jaxpr(f)(aval(2, 3, 1), aval(4, 3, 2))

@@ -60,15 +60,16 @@ def _has_several_features(eqn: JaxprEqn) -> bool:
 
 
 def _padded(eqn: JaxprEqn) -> Callable | None:
-    """The convolution of images that are cut or padded before. Zeros are then stored once, while many windows
-    read each; the gradient by the kernel reads the same images."""
+    """The convolution of images that are cut or padded before, around and between their elements. Zeros are
+    then stored once, while many windows read each; the gradient by the kernel reads the same images."""
     params, images = eqn.params, eqn.invars[0].aval
-    border = [(int(low), int(high), 0) for low, high in params["padding"]]
+    pairs = zip(params["padding"], params["lhs_dilation"])
+    border = [(int(low), int(high), int(dilation) - 1) for (low, high), dilation in pairs]
     has_border = any(map(any, border)) and eqn.outvars[0].aval.size > 0
     if not has_border or _are_apart(eqn) or kind(images.dtype) not in "iuf":
         return None
     config = in_layout([(0, 0, 0), (0, 0, 0), *border], params["dimension_numbers"].lhs_spec)
-    plain = {"padding": ((0, 0),) * len(border)}
+    plain = {"padding": ((0, 0),) * len(border), "lhs_dilation": (1,) * len(border)}
     zero = np.zeros((), images.dtype)
     return lambda x, w: [eqn.primitive.bind(lax.pad(x, zero, config), w, **params | plain)]
 

@@ -275,3 +275,12 @@ def test_the_drivers_sine_of_a_vector_is_wrong_beside_a_large_number_and_ours_is
     with pytest.raises(AssertionError):
         assert_accurate(np.ravel(y.read()), exact.ravel(), 4)
     assert_accurate(np.ravel(jit(lax.sin)(x)), exact.ravel(), 2)
+
+
+def test_powers_of_the_smallest_float64_are_those_of_0_or_exact():
+    x = np.float64([1e-308, -1e-310, 5e-324] * 8)
+    with enable_x64(True):
+        for exponent, limit in (3.0, 0.0), (-3.0, np.inf):
+            args = x, np.full_like(x, exponent)
+            found = jit(lax.pow).lower(*args).compile()(*args)
+            np.testing.assert_array_equal(found, np.copysign(limit, x))

@@ -320,3 +320,8 @@ def test_last_vectors_of_maxima_overlap(f, columns, width):
     schedule = jax.jit(lambda x: f(x, 1)).lower(x).as_text("schedule of k0")
     assert f"Vectorize('i2', {width}, overlap=True)" in schedule
     same(lambda x: f(x, 1), x)
+
+
+def test_pieces_of_two_maxima_end_with_a_part_of_a_vector():
+    x = np.random.default_rng(0).integers(0, 120, (300, 65)).astype(np.uint8)
+    same(lambda x: (jnp.max(2 * x), jnp.min(2 * x)), x)

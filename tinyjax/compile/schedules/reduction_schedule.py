@@ -290,7 +290,7 @@ class ReductionChooser(Chooser):
             axis, along = self.fuse_axes(sweep[:-1], "rows are numbered"), sweep[-1]
         else:
             axis = along = self.fuse_axes(sweep, "elements are numbered")
-            cut, vectors = self.vectors_of_sums(axis, UNROLLED * self.width)
+            cut, vectors = self.vectors_of_sums(axis, UNROLLED * self.width, in_pieces=True)
         width = self.width if vectors else 1
         at_once = target.accumulators
         if vectors:

@@ -166,6 +166,7 @@ CHAPTERS = (
             "compile.target": "what differs between devices",
             "compile.fusion.cost_model": "the cost model of fusion",
             "compile.fusion.decisions": "the reasons of each decision",
+            "compile.kernel.known": "results that are known at compile time",
         },
     ),
     Chapter(
@@ -195,7 +196,6 @@ CHAPTERS = (
         {
             "compile.schedules.reorder": "a loop becomes the one around others; tiles",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
-            "compile.kernel.known": "results that are known at compile time",
             "compile.schedules.partition": "a loop cut at borders, and after its last whole vector",
             "compile.schedules.chooser": "the decisions of all schedules: fuse, lanes, borders, work-items",
         },
@@ -336,7 +336,6 @@ CHAPTERS = (
             "core.declared_functions": "functions that are declared: their names, for help() and messages",
             "core.shape_errors": "errors where a shape is not known",
             "lax.bitwise": "and, or",
-            "lax.blas_threads": "small products and decompositions in the calling thread",
             "lax.comparison": "eq, lt",
             "lax.conversion": "convert_element_type",
             "lax.creation": "iota, full",

@@ -3,6 +3,8 @@ from dataclasses import replace
 import pytest
 from loop_nests import assert_computes_the_same, doubled, row_sums
 
+from tinyjax.compile.kernel.kernel_ir import Store
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -74,6 +76,17 @@ def test_the_last_chunk_may_be_a_whole_one_that_overlaps_with_the_one_before(siz
 
 def test_a_sum_would_count_twice_what_chunks_share():
     assert "left in acc1" in Split("i2", 4, overlap=True).why_not(row_sums(3, 10))
+
+
+@pytest.mark.parametrize("factor, repeats", [(8, False), (6, True)])
+def test_stores_of_chunks_that_overlap_have_a_mark(factor, repeats):
+    """A kernel that changes its operand's memory would do so twice."""
+    stores = [
+        s
+        for s in every_statement(Split("i1", factor, overlap=True).apply(doubled(16)).body)
+        if isinstance(s, Store)
+    ]
+    assert [s.repeats for s in stores] == [repeats]
 
 
 @pytest.mark.parametrize("overlap", [False, True])

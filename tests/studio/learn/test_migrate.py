@@ -146,12 +146,12 @@ def test_what_the_learner_put_beside_a_function_comes_with_it(folder_of_core_py)
 
 
 def test_a_name_that_tinyjax_has_renamed_is_todays(tmp_path):
-    text = "class _Plan:\n    def _why_not_recompute(self):\n        return HostStep\n"
+    text = "class _Plan:\n    def _why_not_recompute(self):\n        return Reach\n"
     places = {"what_is_stored": ["tinyjax.opencl.fuse:_Plan._why_not_recompute"]}
     folder = made_before(tmp_path, 12, {"tinyjax/opencl/fuse.py": text}, places)
     assert len(migrate.renew(folder)) == 3  # among them the signature, but no name that is missing
     fresh = folder.text("tinyjax/compile/fusion/fuse.py", "_Plan._why_not_recompute")
-    assert fresh == "def _why_not_recompute(self):\n    return OnHost\n"
+    assert fresh == "def _why_not_recompute(self):\n    return BackwardSlice\n"
 
 
 def test_the_functions_of_two_exercises_that_are_one_now_arrive(tmp_path):

@@ -284,9 +284,9 @@ class _Plan:
         if any(isinstance(self.lowerings[eqn], rules.OnHost) for eqn in self.readers[v]):
             return "the host reads it"
         moved = [e for e in self.readers[v] if not isinstance(self.lowerings[e], rules.Elementwise)]
-        repeats = sum(self._repeats(v, eqn) for eqn in moved)
-        if repeats >= cost_model.MANY_READERS and self._is_joined(v):
-            return "it is joined from several arrays, and read at many places"
+        if moved and self._is_joined(v):
+            if sum(self._repeats(v, eqn) for eqn in moved) >= cost_model.MANY_READERS:
+                return "it is joined from several arrays, and read at many places"
         return self._why_not_recompute(v)
 
     def _repeats(self, v: Var, eqn: JaxprEqn) -> int:

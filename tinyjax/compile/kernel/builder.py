@@ -64,9 +64,10 @@ class Builder(StatementWriter):
         if op not in scalar_ops and op not in ("convert", "bitcast"):
             raise NotImplementedError(f"no operation '{op}' in compile/kernel/scalar_ops.py")
         indices = [self._index_if_known(arg) for arg in args]
-        compared = [arg if at is None else at for arg, at in zip(args, indices)]
-        found = known_result(op, compared if op in COMPARISONS else args, dtype)
-        if found is not None:
+        known = args
+        if op in COMPARISONS:
+            known = [arg if at is None else at for arg, at in zip(args, indices)]
+        if (found := known_result(op, known, dtype)) is not None:
             return found
         target = self.new_value("t", dtype)
         self.unnamed.add(target)
@@ -87,9 +88,11 @@ class Builder(StatementWriter):
         """The index that an integer equals, or one of its name and range; None if its range isn't known."""
         if isinstance(atom, Index):
             return atom
+        if atom.dtype.kind not in "iub":
+            return None
         if isinstance(atom, ir.Const):
-            return index(int(atom.value)) if atom.dtype.kind in "iu" else None
-        if atom not in self.indices and atom.dtype.itemsize <= 2 and atom.dtype.kind in "iub":
+            return index(int(atom.value)) if atom.dtype.kind != "b" else None
+        if atom not in self.indices and atom.dtype.itemsize <= 2:
             lo, hi = (0, 1) if atom.dtype.kind == "b" else (least(atom.dtype), greatest(atom.dtype))
             self._set_range(atom, lo, hi)
         return self.indices.get(atom)

@@ -20,7 +20,7 @@ from tinyjax.compile.kernel.writer import COMPARISONS
 INDEX_OPERATIONS = {"add": Index.__add__, "sub": Index.__sub__, "min": Index.min, "max": Index.max}
 NOT_LINEAR = ("/", "%", "min", "max", "select")
 OF_INTEGERS = (*COMPARISONS, "convert", "add", "sub", "min", "max")
-# What is computed from positions alone by these takes no operations
+# What these compute from positions alone is part of an address, and counts as no operation.
 OF_INDICES = (*OF_INTEGERS, "mul")
 
 

@@ -20,7 +20,7 @@ import math
 from dataclasses import replace
 
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
+from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.chooser import INSIDE, LAST, Chooser, power_of_two, work_of
 from tinyjax.compile.schedules.dependences import inner_iterations
@@ -143,6 +143,8 @@ def order_schedule(
             outer[-1] = chooser.vectorize(vectors)
             count = chooser.size(outer[-1])
             at_once = math.ceil(count / math.ceil(count / JAMMED)) if len(outer) == 1 else 1
+            if any(isinstance(s, Allocate) for s in every_statement(chooser.kernel.body)):
+                at_once = 1  # copies of private arrays would not stay in registers
         else:
             width = 1
     if axis := chooser.fuse_axes(outer, "elements that never meet"):

@@ -209,7 +209,8 @@ class _Plan:
             depth = max(depth, self.depth[v])
             size += self.size[v]
         work *= reduction_size(eqn, lowering)
-        depth += not isinstance(lowering, rules.Elementwise)
+        is_reshape = eqn.primitive.name == "reshape"
+        depth += 4 if is_reshape else not isinstance(lowering, rules.Elementwise)
         if isinstance(lowering, rules.Reduction) and lowering.op in ("add", "mul"):
             work = max(work, cost_model.CHEAP_WORK + 1)
         for v in eqn.outvars:

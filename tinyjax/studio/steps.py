@@ -140,6 +140,7 @@ CHAPTERS = (
         {
             "compile.codegen.c_text": "values as C",
             "compile.codegen.index_type": "the width of indices: 32 or 64 bits",
+            "compile.kernel.functions.branches": "scalar functions branch instead of computing both sides",
             "compile.codegen.c_operations": "one operation as C, also on vectors of sixteen",
             "compile.codegen.helpers": "helper functions in C: loads and stores of vectors, ...",
         },

@@ -308,3 +308,11 @@ def test_a_chain_of_reshapes_and_transpositions_is_cut():
 
     _, groups, kernels = stages(f, aval(420))
     assert len(groups) > 1 and max(len(str(kernel)) for kernel in kernels) < 5000
+
+
+def test_a_joined_column_that_an_outer_product_repeats_is_computed_again():
+    def f(x, y):
+        return jnp.stack([x, -x])[:, None] @ y[None]
+
+    _, groups, _ = stages(f, aval(), aval(512))
+    assert len(groups) == 1

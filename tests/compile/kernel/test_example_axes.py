@@ -32,7 +32,7 @@ def test_each_example_of_a_batch_runs_the_loop_by_itself(count):
 
 
 @pytest.mark.parametrize("count, size, form", [
-    (16, 32, "sequential"), (16, 31, "sequential"), (16, 17, "by example"), (100, 32, "by example")
+    (16, 32, "sequential"), (16, 31, "sequential"), (16, 17, "by example"), (64, 32, "by example")
 ])  # fmt: skip
 def test_few_examples_run_together_if_the_neighbours_of_each_fill_vectors(count, size, form):
     xs, weights = floats(2, count, size), floats(size, size)

@@ -32,8 +32,9 @@ MAX_EQUATIONS = 256
 MAX_EQUATIONS_IN_ALL = 512
 # The limit for a reduction's kernel, which may recompute an equation in each of its sweeps.
 MAX_REDUCTION_EQUATIONS = 96
-# Index maps upon index maps in one element: each reshape multiplies the indices' text.
-MAX_DEPTH = 8
+# Index maps upon index maps in one element: each makes the indices' text longer. Reshapes multiply it, so
+# they count four times.
+MAX_DEPTH = 24
 # Kernels of its shape that a value is tried with, so that the time to group grows as the program does.
 MAX_TRIED = 8
 

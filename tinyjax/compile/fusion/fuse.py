@@ -209,7 +209,8 @@ class _Plan:
             depth = max(depth, self.depth[v])
             size += self.size[v]
         work *= reduction_size(eqn, lowering)
-        depth += not isinstance(lowering, rules.Elementwise)
+        is_reshape = eqn.primitive.name == "reshape"
+        depth += 4 if is_reshape else not isinstance(lowering, rules.Elementwise)
         if isinstance(lowering, rules.Reduction) and lowering.op in ("add", "mul"):
             work = max(work, cost_model.CHEAP_WORK + 1)
         for v in eqn.outvars:
@@ -292,8 +293,9 @@ class _Plan:
     def _repeats(self, v: Var, eqn: JaxprEqn) -> int:
         """How often a reader that isn't elementwise reads an element of `v`. That counts as once unless other
         operands give the places, as in a gather: else borders cut the reader's loop."""
-        is_cut = len(eqn.invars) == 1 or getattr(self.lowerings[eqn], "joins", False)
-        if is_cut or v is not eqn.invars[0]:
+        joins = getattr(self.lowerings[eqn], "joins", False)
+        places = () if joins or v is not eqn.invars[0] else eqn.invars[1:]
+        if not places or any(place.aval.dtype.kind not in "iu" for place in places):
             return 1
         return max(1, self._reads(eqn) // max(1, v.aval.size))
 

@@ -71,7 +71,7 @@ LAUNCH_WORK = 2**27
 ITERATION_WORK = 4  # operations that each iteration takes at least
 UNROLLED = 8  # terms of a sum that are added before it goes back to memory
 WIDTH = 16  # elements of a vector on a CPU
-FEW_EXAMPLES = 4 * WIDTH  # more are shared among cores
+FEW = 64 * WIDTH  # elements of few examples: more are shared among cores
 JAMMED_BYTES = 24  # bytes of carry per lane, over all vectors that advance together
 
 Producers = Mapping[Var, JaxprEqn]  # the equation that makes an operand
@@ -149,7 +149,7 @@ def _fills_vectors(loop: Loop, target: Target) -> bool:
     return (
         target.name == "cpu"
         and bool(shapes)
-        and all(len(shape) > 1 and shape[0] <= FEW_EXAMPLES for shape in shapes)
+        and all(len(shape) > 1 and math.prod(shape) <= FEW for shape in shapes)
         and all(shape[-1] >= WIDTH and -shape[-1] % WIDTH <= WIDTH // 2 for shape in shapes)
         and not any(map(is_control_flow, loop.body.eqns))
     )

@@ -10,8 +10,8 @@ element.
 
 An update's windows may overlap, so one work-item changes them one after the other. Along an axis that each
 window covers whole, different elements are independent: neighbours along the last such axis are a vector, and
-work-items share the vectors. Each work-item goes through all windows, with the vectors of a short row at once. Likewise
-the columns of a cumulative sum are vectors, and its rows are shared out.
+work-items share the vectors. Each work-item goes through all windows, with the vectors of a short row at
+once. Likewise the columns of a cumulative sum are vectors, and its rows are shared out.
 """
 
 from __future__ import annotations

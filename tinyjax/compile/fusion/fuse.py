@@ -290,12 +290,15 @@ class _Plan:
         return self._why_not_recompute(v)
 
     def _repeats(self, v: Var, eqn: JaxprEqn) -> int:
-        """How often a reader that isn't elementwise reads an element of `v`. That counts as once unless other
-        operands give the places, as in a gather: else borders cut the reader's loop."""
-        is_cut = len(eqn.invars) == 1 or getattr(self.lowerings[eqn], "joins", False)
+        """As how many readers a reader counts that isn't elementwise: as one, unless other operands give the
+        places. Then no border cuts its loop, which counts for each time that it reads all elements, and for
+        all if it reads half of them at places of the data: a gather, or a roll by a traced number."""
+        lowering = self.lowerings[eqn]
+        is_cut = len(eqn.invars) == 1 or getattr(lowering, "joins", False)
         if is_cut or v is not eqn.invars[0]:
             return 1
-        return max(1, self._reads(eqn) // max(1, v.aval.size))
+        weight = 2 * cost_model.MANY_READERS if type(lowering) is rules.IndexMap else 1
+        return max(1, weight * self._reads(eqn) // max(1, v.aval.size))
 
     def _why_not_recompute(self, v: Var) -> str:
         """Why `v` should not be computed again wherever it is read, or an empty text.

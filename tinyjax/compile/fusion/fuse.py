@@ -7,7 +7,7 @@ So fusion only chooses where to stop: at the values that are *stored* in memory.
 - it is costly, and would be computed again: because a reader repeats it (a broadcast, an argmax), because two
   readers read it at different places, or because two kernels read it. A sum always counts as costly: computed
   again, its terms may be added in another order;
-- it is joined from several arrays (a pad), and read at many places;
+- it is joined from several arrays (a pad), and read at many places, or at places of the data;
 - a reduction's kernel makes it (see reduction_groups.py), and another reads it;
 - a product (of matrices, or a convolution) reads it, and it is computed or joined from several arrays; or it
   is a product itself, and a reader of it is not elementwise;

@@ -290,12 +290,11 @@ class _Plan:
         return self._why_not_recompute(v)
 
     def _repeats(self, v: Var, eqn: JaxprEqn) -> int:
-        """As how many readers a reader counts that isn't elementwise: as one, unless other operands give the
-        places. Then no border cuts its loop, which counts for each time that it reads all elements, and for
-        all if it reads half of them at places of the data: a gather, or a roll by a traced number."""
+        """As how many readers a reader that isn't elementwise counts: as one, unless other operands give the
+        places. Then no border cuts its loop, and it counts as often as it reads all elements, or as many if
+        these are places of the data (a gather, a roll by a traced number) and it reads half of them."""
         lowering = self.lowerings[eqn]
-        is_cut = len(eqn.invars) == 1 or getattr(lowering, "joins", False)
-        if is_cut or v is not eqn.invars[0]:
+        if v is not eqn.invars[0] or len(eqn.invars) == 1 or getattr(lowering, "joins", False):
             return 1
         weight = 2 * cost_model.MANY_READERS if type(lowering) is rules.IndexMap else 1
         return max(1, weight * self._reads(eqn) // max(1, v.aval.size))

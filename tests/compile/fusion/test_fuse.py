@@ -316,3 +316,26 @@ def test_a_joined_column_that_an_outer_product_repeats_is_computed_again():
 
     _, groups, _ = stages(f, aval(), aval(512))
     assert len(groups) == 1
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, i: jnp.roll(x, i[0], 0) * 2,
+    lambda x, i: lax.dynamic_slice(jnp.pad(x, 3), (i[0], i[1]), (60, 60)) * 2,
+    lambda x, i: jnp.pad(x, ((0, 1), (0, 0)))[i].sum(1),
+])  # fmt: skip
+def test_joined_values_are_stored_for_readers_at_places_of_the_data(f):
+    """No border can cut these readers' loops, so they would choose among arrays for each element."""
+    places = aval(500, dtype=np.int32)
+    _, groups, kernels = stages(f, aval(64, 64), places)
+    assert any("joined" in reason for group in groups for reason in group.reasons)
+    loads = [[s for s in every_statement(k.body) if isinstance(s, Load)] for k in kernels]
+    assert any(s.target.width > 1 for s in loads[-1])
+
+
+def test_joined_values_are_not_stored_for_few_elements_of_them():
+    _, groups, _ = stages(
+        lambda x, i: lax.dynamic_slice(jnp.pad(x, 3), (i[0], i[1]), (10, 10)) * 2,
+        aval(64, 64),
+        aval(2, dtype=np.int32),
+    )
+    assert not any("joined" in reason for group in groups for reason in group.reasons)

@@ -38,3 +38,17 @@ def test_a_loop_of_complex_products_has_no_host_step():
     x = numbers(5, 5) / 5
     assert ": host" not in f.lower(x).as_text("schedule")
     np.testing.assert_allclose(f(x), x @ x @ x @ x, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("axes", [0, 1, (0, 2), (2, 1), ()])
+def test_products_of_few_complex_numbers_are_kernels(axes):
+    x = numbers(5, 2, 3)
+    x[0, 0], x[1, 1, 1] = np.inf, np.nan
+    f = jax.jit(lambda x: jnp.prod(x, axes))
+    assert ": host" not in f.lower(x).as_text("schedule")
+    np.testing.assert_allclose(f(x), jnp.prod(jnp.asarray(x), axes), rtol=1e-5)
+
+
+def test_products_of_many_complex_numbers_are_computed_by_numpy():
+    x = numbers(2, 30)
+    np.testing.assert_array_equal(jax.jit(lambda x: jnp.prod(x, 1))(x), np.prod(x, 1))

@@ -7,7 +7,7 @@ So fusion only chooses where to stop: at the values that are *stored* in memory.
 - it is costly, and would be computed again: because a reader repeats it (a broadcast, an argmax), because two
   readers read it at different places, or because two kernels read it. A sum always counts as costly: computed
   again, its terms may be added in another order;
-- it is joined from several arrays (a pad), and read at many places;
+- it is joined from several arrays (a pad), and read at many places, or at places of the data;
 - a reduction's kernel makes it (see reduction_groups.py), and another reads it;
 - a product (of matrices, or a convolution) reads it, and it is computed or joined from several arrays; or it
   is a product itself, and a reader of it is not elementwise;
@@ -291,13 +291,16 @@ class _Plan:
         return self._why_not_recompute(v)
 
     def _repeats(self, v: Var, eqn: JaxprEqn) -> int:
-        """How often a reader that isn't elementwise reads an element of `v`. That counts as once unless other
-        operands give the places, as in a gather: else borders cut the reader's loop."""
-        joins = getattr(self.lowerings[eqn], "joins", False)
-        places = () if joins or v is not eqn.invars[0] else eqn.invars[1:]
+        """As how many readers a reader that isn't elementwise counts: as one, unless other operands give the
+        places. Then no border cuts its loop, and it counts as often as it reads all elements, or as many if
+        these are places of the data (a gather, a roll by a traced number) and it reads half of them."""
+        lowering = self.lowerings[eqn]
+        is_cut = v is not eqn.invars[0] or getattr(lowering, "joins", False)
+        places = () if is_cut else eqn.invars[1:]
         if not places or any(place.aval.dtype.kind not in "iu" for place in places):
             return 1
-        return max(1, self._reads(eqn) // max(1, v.aval.size))
+        weight = 2 * cost_model.MANY_READERS if type(lowering) is rules.IndexMap else 1
+        return max(1, weight * self._reads(eqn) // max(1, v.aval.size))
 
     def _why_not_recompute(self, v: Var) -> str:
         """Why `v` should not be computed again wherever it is read, or an empty text.

@@ -21,9 +21,11 @@ from tinyjax.lax.cumulative import cumsum_p
 from tinyjax.lax.dot_product import dot_general_p
 from tinyjax.lax.dynamic_slicing import dynamic_update_slice_p
 from tinyjax.lax.lowering.products import is_large
+from tinyjax.lax.reductions import reduce_prod_p
 from tinyjax.lax.scattering import scatter_add_p, scatter_p, scatter_sub_p
 
 FEW = 4  # terms of a sum of complex products
+FEW_FACTORS = 16  # of a product of complex numbers, which are read one by one
 
 
 def _product(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
@@ -114,6 +116,24 @@ def _of_each_part(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
     return of_parts
 
 
+def _product_of_elements(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
+    """A product of a few complex numbers in order, from 1, as NumPy's is: 1 * (inf + 0j) has a NaN."""
+    (x,), (out,), axes = eqn.invars, eqn.outvars, eqn.params["axes"]
+    sizes = [x.aval.shape[axis] for axis in axes]
+    if out.aval.dtype.kind != "c" or not 0 < math.prod(sizes) <= FEW_FACTORS:
+        return None
+
+    def of_elements(x: Any) -> list[Any]:
+        parts = [x]
+        one = lax.full_like(x, 1, shape=out.aval.shape)
+        for axis, size in zip(axes, sizes):
+            parts = [lax.index_in_dim(y, at, axis) for y in parts for at in range(size)]
+        return [functools.reduce(lax.mul, (lax.reshape(y, one.shape) for y in parts), one)]
+
+    return of_elements
+
+
 expansions[dot_general_p] = _product
+expansions[reduce_prod_p] = _product_of_elements
 for _p in (reduce_sum_p, cumsum_p, dynamic_update_slice_p, scatter_p, scatter_add_p, scatter_sub_p):
     expansions[_p] = _of_each_part

@@ -291,9 +291,9 @@ class _Plan:
         return self._why_not_recompute(v)
 
     def _repeats(self, v: Var, eqn: JaxprEqn) -> int:
-        """As how many readers a reader that isn't elementwise counts: as one, unless other operands give the
-        places. Then no border cuts its loop, and it counts as often as it reads all elements, or as many if
-        these are places of the data (a gather, a roll by a traced number) and it reads half of them."""
+        """For how many readers an equation counts that isn't elementwise: for one, unless other operands give
+        the places that it reads (a gather, a roll by a traced number), so that no border cuts its loop. Then it
+        counts as often as it reads all elements, and for many if data gives the places of half of them."""
         lowering = self.lowerings[eqn]
         is_cut = v is not eqn.invars[0] or getattr(lowering, "joins", False)
         places = () if is_cut else eqn.invars[1:]

@@ -292,7 +292,7 @@ class _Plan:
 
     def _repeats(self, v: Var, eqn: JaxprEqn) -> int:
         """For how many readers an equation counts that isn't elementwise: for one, unless other operands give
-        the places that it reads (a gather, a roll by a traced number), so that no border cuts its loop. Then it
+        the places that it reads (a gather, a roll by a traced number). Then no border cuts its loop, and it
         counts as often as it reads all elements, and for many if data gives the places of half of them."""
         lowering = self.lowerings[eqn]
         is_cut = v is not eqn.invars[0] or getattr(lowering, "joins", False)

@@ -10,8 +10,8 @@ element.
 
 An update's windows may overlap, so one work-item changes them one after the other. Along an axis that each
 window covers whole, different elements are independent: neighbours along the last such axis are a vector, and
-work-items share the vectors. Each work-item goes through all windows, with several vectors at once. Likewise
-the columns of a cumulative sum are vectors, and its rows are shared out.
+work-items share the vectors. Each work-item goes through all windows, with the vectors of a short row at
+once. Likewise the columns of a cumulative sum are vectors, and its rows are shared out.
 """
 
 from __future__ import annotations
@@ -140,11 +140,12 @@ def order_schedule(
         why = "neighbours are independent"
         vectors = Vectorize(outer[-1], width, gather, overlap=gather, why=why)
         if chooser.is_possible(vectors):
+            # Work-items share no cache lines of whole vectors; copies of private arrays fill no registers.
+            is_whole = chooser.size(outer[-1]) % width == 0
+            has_arrays = any(isinstance(s, Allocate) for s in every_statement(naive.body))
             outer[-1] = chooser.vectorize(vectors)
-            count = chooser.size(outer[-1])
-            at_once = math.ceil(count / math.ceil(count / JAMMED)) if len(outer) == 1 else 1
-            if any(isinstance(s, Allocate) for s in every_statement(chooser.kernel.body)):
-                at_once = 1  # copies of private arrays would not stay in registers
+            if (count := chooser.size(outer[-1])) <= JAMMED and len(outer) == 1:
+                at_once = 1 if is_whole or has_arrays else count
         else:
             width = 1
     if axis := chooser.fuse_axes(outer, "elements that never meet"):

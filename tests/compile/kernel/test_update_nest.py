@@ -103,7 +103,7 @@ def test_of_a_batch_each_has_a_condition_of_its_own():
         np.testing.assert_array_equal(left, right)
 
 
-@pytest.mark.parametrize(("columns", "items"), [(3, 1), (256, 2)])
+@pytest.mark.parametrize(("columns", "items"), [(3, 1), (64, 4)])
 def test_work_items_do_not_share_short_rows(columns, items):
     """Two that store to the same cache line wait for each other."""
 

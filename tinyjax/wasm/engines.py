@@ -72,7 +72,12 @@ def math_function(name: str) -> Callable[..., float]:
     if hasattr(math, name) and not hasattr(np, _NUMPY_NAMES.get(name, name)):
         return getattr(math, name)
     function = getattr(np, _NUMPY_NAMES.get(name, name))
-    return lambda *numbers: float(function(*map(np.float64, numbers)))
+
+    @np.errstate(all="ignore")  # as kernels say nothing of the cosine of infinity
+    def of_float64(*numbers: float) -> float:
+        return float(function(*map(np.float64, numbers)))
+
+    return of_float64
 
 
 def _imported(module: Module) -> list[str]:

@@ -143,7 +143,7 @@ class Chooser(ScheduleBuilder):
         """Vectors along a loop of sums, and how to cut it before: at borders, and into whole vectors. The
         last vector of a piece does not overlap the others."""
         if vectors := self.vectors_along(axis, overlap=False):
-            return [], not in_pieces and self._twice(vectors) or vectors
+            return [], (None if in_pieces else self._twice(vectors)) or vectors
         cut = self.cut(axis, INSIDE, multiple) if self.width > 1 else None
         if cut is None:
             return [], None

@@ -65,7 +65,8 @@ class _Zeros:
         name, operands, (out,) = eqn.primitive.name, eqn.invars, eqn.outvars
         if eqn.primitive.facts.linear == "all" and all(map(self.is_zero, operands)):
             self.all.add(out)
-        if name == "iota" and out.aval.shape[eqn.params["dimension"]] > 1:  # 1 may be broadcast
+        # one number alone may be broadcast
+        if name == "iota" and out.aval.shape[eqn.params["dimension"]] > 1:
             self.numbers[out] = eqn.params["dimension"]
         elif name == "add" and operands[0] in self.numbers and self.is_zero(operands[1]):
             self.numbers[out] = self.numbers[operands[0]]
@@ -130,6 +131,9 @@ def _signs_of_element(signs: Signs, u: Var, read: Sequence[Index]) -> Signs:
 
 def _moved(signs: Signs, change: Callable[[Index], Index]) -> Signs:
     """The signs with other variables; those of one vector twice cancel."""
-    one_form = lambda at: as_index(linear(at.with_variables(change)), {})  # noqa: E731  # of equal sums
+
+    def one_form(at: Index) -> Index:  # equal sums are equal indices
+        return as_index(linear(at.with_variables(change)), {})
+
     moved = (frozenset([tuple(map(one_form, vector))]) for vector in signs)
     return functools.reduce(operator.xor, moved, NO_SIGNS)

@@ -6,7 +6,7 @@ work in a loop for 26 ms, which takes a core from other threads.
 
 It saves, while another process keeps one of two cores busy: the gradient of a Gaussian process of 300 points
 takes 3 ms instead of 4 to 12, and the eager gradient of an MLP 2.2 instead of 3 to 8. With both cores free,
-they take 2.6 ms, as before, and 2.0 instead of 1.7.
+they take 2.5 to 3 ms instead of 2.3 to 2.8, and 2.0 instead of 1.7.
 
 Source: https://github.com/OpenMathLib/OpenBLAS, driver/others/blas_server.c
 """
@@ -35,7 +35,8 @@ NAMES = (
 
 class Threads:
     """The threads of the OpenBLAS that a module is linked to, if it is linked to one. A `with` block has only
-    the calling thread, and restores their number. Several threads can be in such blocks at once."""
+    the calling thread, and restores their number. Several threads can be in such blocks at once; the number is
+    that of the whole process, so products of others use one thread meanwhile."""
 
     def __init__(self, module: str):
         self.module = module

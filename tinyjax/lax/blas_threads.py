@@ -34,9 +34,10 @@ NAMES = (
 
 
 class Threads:
-    """The threads of the OpenBLAS that a module is linked to, if it is linked to one. A `with` block has only
-    the calling thread, and restores their number. Several threads can be in such blocks at once; the number is
-    that of the whole process, so products of others use one thread meanwhile."""
+    """The threads of the OpenBLAS that a module is linked to, if it is linked to one.
+
+    A `with` block has only the calling thread, and restores their number. Several threads can be in such
+    blocks at once. The number is that of the whole process: products of others use one thread meanwhile."""
 
     def __init__(self, module: str):
         self.module = module

@@ -222,7 +222,7 @@ JAX's time divided by tinyjax's; the next column is the goal. Then the same for 
 
 {missed_goals(workloads, medians)}
 
-{machine()}
+{machine(options.jax_python)}
 """
     if not options.only:
         draw(workloads, medians)

@@ -121,7 +121,7 @@ has filled `jax_compilation_cache_dir`. NumPy answers while kernels build in the
 Of a cold build's 1.08 s, PoCL takes 0.94: 0.32 to parse its library of built-in functions, 0.14 in Clang, 0.4
 in LLVM. tinyjax takes 0.14.
 
-{machine()}
+{machine(options.jax_python)}
 """
     write_section("first_result", text)
     print(text)

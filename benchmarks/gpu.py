@@ -13,13 +13,12 @@ import dataclasses
 import os
 import platform
 import statistics
-import subprocess
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from compare import compare, jitted_mean, speed_table
-from report import table, write_section
+from report import table, version_of_jax, write_section
 from streaming import HEADS, KERNELS, in_turns
 from workloads import WORKLOADS
 
@@ -72,11 +71,6 @@ def workloads(jax_python: str | None, rounds: int) -> str:
     chosen = [dataclasses.replace(WORKLOADS[n], **no_goals) for n in JITTED]
     found = list(compare(JITTED, jax_python, rounds))
     return f"{speed_table(chosen, found)}\n\n{jitted_mean(chosen, found)}"
-
-
-def version_of_jax(python: str) -> str:
-    code = "import jax; print(jax.__version__, 'on', jax.devices()[0].device_kind)"
-    return subprocess.run([python, "-c", code], capture_output=True, text=True).stdout.strip()
 
 
 def main() -> None:

@@ -72,7 +72,7 @@ def load_table(numbers: list[int], found: list[list[float]]) -> str:
     return table(lines)
 
 
-def section(numbers: list[int], found: list[list[float]], rounds: int) -> str:
+def section(numbers: list[int], found: list[list[float]], jax_python: str, rounds: int) -> str:
     return f"""## Beside another process
 
 Written by `benchmarks/load.py`: a workload's time, and by what factor another process that keeps a core
@@ -84,7 +84,7 @@ core. So tinyjax can be beyond {BOUND:g} where JAX uses one core, as for Mandelb
 
 {load_table(numbers, found)}
 
-{machine()}
+{machine(jax_python)}
 """
 
 
@@ -101,7 +101,7 @@ def main() -> None:
         return serve(options.serve)
     numbers = [n for n, w in enumerate(WORKLOADS) if options.only.lower() in w.name.lower()]
     found = list(slowdowns(numbers, options.jax_python, options.rounds))
-    text = section(numbers, found, options.rounds)
+    text = section(numbers, found, options.jax_python, options.rounds)
     if not options.only:
         write_section("load", text)
     print(text)

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -36,13 +37,20 @@ def table(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
 
 
-def machine() -> str:
-    """Where was measured, as a sentence."""
+def version_of_jax(python: str) -> str:
+    """JAX's version in the interpreter `python`, and its device."""
+    code = "import jax; print(jax.__version__, 'on', jax.devices()[0].device_kind)"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True).stdout.strip()
+
+
+def machine(jax_python: str | None = None) -> str:
+    """Where was measured, and with which JAX, as a sentence."""
     import tinyjax
 
     ordinary = not hasattr(os, "sched_getscheduler") or os.sched_getscheduler(0) == os.SCHED_OTHER
     return (
         f"Measured on {os.cpu_count()} cores of {tinyjax.devices()[0].device_kind}, Python "
-        f"{platform.python_version()}, NumPy {np.__version__}."
+        f"{platform.python_version()}, NumPy {np.__version__}"
+        f"{f', JAX {version_of_jax(jax_python)}' if jax_python else ''}."
         f"{'' if ordinary else ' At real-time priority, as others were at work.'}"
     )

@@ -86,17 +86,18 @@ def loop_kernel(
     found = control_flow(eqn)
     if reason := _why_no_kernel(found):
         return reason
-    forms: list[Callable[..., LoopKernel]] = [_by_example, _sequential]
+    forms: list[tuple[str, Callable[..., LoopKernel]]]
+    forms = [("by example", _by_example), ("sequential", _sequential)]
     if isinstance(found, Loop):
         forms = forms[::-1] if _fills_vectors(found, target) else forms
-        forms = [_elementwise, *forms]
+        forms = [("elementwise", _elementwise), *forms]
     reasons = []
-    for form in forms:
+    for form, made in forms:
         try:
-            return form(found, producer, names, target)
+            return made(found, producer, names, target)
         except NoKernelError as error:
             reason = str(error)
-            reasons.append(f"{reason} (so not {form.__name__[1:].replace('_', ' ')})")
+            reasons.append(f"{reason} (so not {form})")
     return ", ".join([*reasons[:-1], f"and {reason}"])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,10 @@ from tinyjax.compile.codegen.codegen import kernel_lines, kernel_text
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.kernel_ir import Kernel
+from tinyjax.compile.passes.loops import every_eqn
 from tinyjax.compile.plan import Plan
 from tinyjax.compile.record import short_text
-from tinyjax.core.jaxpr import JaxprEqn, SourceLine, subjaxprs
+from tinyjax.core.jaxpr import JaxprEqn, SourceLine
 
 # ---- as data ----
 
@@ -41,14 +42,7 @@ class MappedLine:
 def numbered_eqns(plan: Plan) -> list[JaxprEqn]:
     """The equations of the simplified jaxpr in printed order, each followed by the equations of its bodies.
     An equation's number is its index here."""
-
-    def walk(eqns: Sequence[JaxprEqn]) -> Iterator[JaxprEqn]:
-        for eqn in eqns:
-            yield eqn
-            for body in subjaxprs(eqn.params):
-                yield from walk(body.eqns)
-
-    return list(walk(plan.closed.eqns))
+    return [inner for eqn in plan.closed.eqns for inner in every_eqn(eqn)]
 
 
 def mapping(plan: Plan) -> list[MappedLine]:

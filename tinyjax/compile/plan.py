@@ -181,11 +181,11 @@ class _Planner:
             return [*before, eqn]
 
         closed = walk(closed, loop)
-        inputs = {eqn: made.inputs for eqn, made in loops.items() if isinstance(made, LoopKernel)}
+        inside = {e: (k.inputs, k.before) for e, k in loops.items() if isinstance(k, LoopKernel)}
         of = "" if prefix == "k" else prefix.rstrip("_")
 
         def fused(closed: ClosedJaxpr) -> Plan:
-            return Plan(closed, fuse(closed.jaxpr, self.target, inputs, names), names)
+            return Plan(closed, fuse(closed.jaxpr, self.target, inside, names), names)
 
         plan = run_pass("fusion", fused, closed, subject=of)
         for number, group in enumerate(plan.groups):

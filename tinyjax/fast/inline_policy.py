@@ -167,7 +167,7 @@ def _untouched(plan: Plan, number: int) -> int:
     """
     group, kernel = plan.groups[number], plan.kernels[number]
     total = 0
-    if isinstance(group, KernelGroup) and group.is_update:
+    if isinstance(group, KernelGroup) and group.updated is not None:
         in_place = (buffer for buffer in kernel.buffers if buffer.role == "inout")
         total += sum(2 * buffer.size * buffer.dtype.itemsize for buffer in in_place)
     for eqn in group.eqns:

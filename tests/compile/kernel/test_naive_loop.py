@@ -5,6 +5,7 @@ import pytest
 
 import tinyjax as jax
 from tinyjax import lax
+from tinyjax.compile.kernel.example_axes import NoKernelError
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.naive_loop import naive_loop
 from tinyjax.compile.passes.loops import control_flow
@@ -20,9 +21,10 @@ def nest_of(f, *args):
     """The naive nest of the last equation of f, and which of the arguments it reads; or why it has none."""
     jaxpr = simplify(make_jaxpr(f)(*args)).jaxpr
     *before, eqn = jaxpr.eqns
-    made = naive_loop(control_flow(eqn), before, all_names(jaxpr), CPU)
-    if isinstance(made, str):
-        return made
+    try:
+        made = naive_loop(control_flow(eqn), before, all_names(jaxpr), CPU)
+    except NoKernelError as error:
+        return str(error)
     return made.kernel, [jaxpr.invars.index(v) for v in made.inputs]
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from tinyjax.compile.fusion import cost_model
@@ -36,16 +37,19 @@ from tinyjax.compile.record import is_recording
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
 
+# The values that a loop's kernel reads, and the equations with which it computes other operands
+Inside = tuple[Sequence[Var], Sequence[JaxprEqn]]
+
 
 def fuse(
-    jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]] | None = None,
+    jaxpr: Jaxpr, target: Target, loops: Mapping[JaxprEqn, Inside] = MappingProxyType({}),
     names: Mapping[Var, str] | None = None,
 ) -> list[Group]:  # fmt: skip
-    """The groups of `jaxpr`, in an order in which they can run. `loop_inputs` has the values that some loops
-    read; others read their operands. With `names`, the decisions are events of the current pass."""
+    """The groups of `jaxpr`, in an order in which they can run. `loops` has those that are one kernel; others
+    read their operands. With `names`, the decisions are events of the current pass."""
     alone: set[JaxprEqn] = set()  # equations that would give a group too many arrays
     while True:
-        plan = _Plan(jaxpr, target, loop_inputs or {}, alone)
+        plan = _Plan(jaxpr, target, loops, alone)
         groups = plan.group_all()
         too_large = {
             eqn
@@ -102,20 +106,20 @@ def _updates_last(groups: list[Group]) -> list[Group]:
     return groups
 
 
-def _loop_group(eqn: JaxprEqn, inputs: list[Var]) -> LoopGroup:
+def _loop_group(eqn: JaxprEqn, inputs: Sequence[Var], before: Sequence[JaxprEqn]) -> LoopGroup:
     kind = "loop" if loop_of(eqn) else "branch"
-    return LoopGroup(eqn.outvars, inputs, [eqn], kind=kind)
+    return LoopGroup(eqn.outvars, list(inputs), [*before, eqn], kind=kind)
 
 
 class _Plan:
     def __init__(
-        self, jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]], alone: set[JaxprEqn],
+        self, jaxpr: Jaxpr, target: Target, loops: Mapping[JaxprEqn, Inside], alone: set[JaxprEqn],
     ):  # fmt: skip
         self.jaxpr = jaxpr
         self.target = target
         # A loop or a branch is a separate group: its operands and results are in memory.
         self.lowerings: dict[JaxprEqn, Any] = {
-            e: _loop_group(e, list(loop_inputs.get(e, variables(e))))
+            e: _loop_group(e, *loops.get(e, (variables(e), ())))
             if is_control_flow(e)
             else rules.lowering_of(e, target)
             for e in jaxpr.eqns
@@ -370,8 +374,8 @@ class _Plan:
             elif isinstance(lowering, rules.InOrder):
                 needed = backward_slice(eqn.outvars, self.producer, self.stored, self.lowerings)
                 read, eqns = list(needed.inputs), list(needed.eqns)
-                is_update = isinstance(lowering, rules.Update)
-                self._place(KernelGroup(eqn.outvars, read, eqns, in_order=eqn, is_update=is_update))
+                updated = eqn.invars[0] if isinstance(lowering, rules.Update) else None
+                self._place(KernelGroup(eqn.outvars, read, eqns, in_order=eqn, updated=updated))
             elif cluster is None:
                 for v in eqn.outvars:
                     if v in self.stored:
@@ -386,22 +390,9 @@ class _Plan:
         group: Group = lowering
         if isinstance(lowering, rules.OnHost):
             group = host_group(eqn, lowering.reason, lowering.kind)
-        else:
-            group.eqns = [*self._before(eqn, group.inputs), eqn]
         self._place(group)
         if has_effects(eqn):
             group.depth = self.last_effect = max(group.depth, self.last_effect)
-
-    def _before(self, eqn: JaxprEqn, inputs: Sequence[Var]) -> list[JaxprEqn]:
-        """The equations with which a loop that reads `inputs` computes its other operands itself."""
-        ends = {*inputs, *self.jaxpr.invars, *self.jaxpr.constvars}
-        found: dict[JaxprEqn, None] = {}
-        for v in variables(eqn):
-            if v not in ends:
-                needed = backward_slice([v], self.producer, ends, self.lowerings)
-                if needed.inputs.keys() <= set(inputs):
-                    found |= needed.eqns
-        return list(found)
 
     def _place(self, group: Group) -> None:
         depths = [self.home[v].depth for v in group.inputs if v in self.home]

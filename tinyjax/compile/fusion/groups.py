@@ -49,18 +49,13 @@ class KernelGroup(Group):
     They have one shape, or are the results of a reduction's kernel of that `form`, whose kind is the group's.
     `reasons` says why each is stored. `product`: the one product among the equations, which determines the
     schedule; outputs have its shape. `in_order`: the equation that makes all outputs element after element;
-    `is_update` if it changes windows of its first operand."""
+    `updated`: its first operand, if it changes windows of that."""
 
     form: Form | None = None
     reasons: list[str] = field(default_factory=list)
     product: JaxprEqn | None = None
     in_order: JaxprEqn | None = None
-    is_update: bool = False
-
-    @property
-    def updated(self) -> Atom | None:
-        """The array that an update changes."""
-        return self.in_order.invars[0] if self.in_order and self.is_update else None
+    updated: Atom | None = None
 
     def join(self, v: Var, needed: BackwardSlice) -> None:
         """Stores `v` too, and reads and computes what it needs."""

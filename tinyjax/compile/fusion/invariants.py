@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tinyjax.compile.passes.loops import is_control_flow, loop_of
+from tinyjax.compile.passes.patterns import copied
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects, substitute
 
 
@@ -26,12 +27,9 @@ def hoist_invariants(
     moved = _invariant(body, set(outside), is_wanted)
     if not moved:
         return [], eqn
-    before: list[JaxprEqn] = []
-    for inner in moved:
-        outvars = [Var(v.aval) for v in inner.outvars]
-        names.update((new, names.get(v, "v")) for new, v in zip(outvars, inner.outvars))
-        before.append(inner.replace(invars=substitute(inner.invars, outside), outvars=outvars))
-        outside.update(zip(inner.outvars, outvars))
+    before = copied(moved, outside)
+    for inner, copy in zip(moved, before):
+        names.update((new, names.get(v, "v")) for new, v in zip(copy.outvars, inner.outvars))
     rest = [inner for inner in body.eqns if inner not in moved]
     used = {*body.outvars, *[v for inner in rest for v in inner.invars]}
     read = [v for inner in moved for v in inner.outvars if v in used]

@@ -24,8 +24,8 @@ from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
 MIN_EXAMPLES = 4  # one work-item computes fewer
 
 
-class NotByExampleError(Exception):
-    """Says why the examples can't run a loop by themselves."""
+class NoKernelError(Exception):
+    """Says why a loop or a branch can't be one kernel, or not one that examples run by themselves."""
 
 
 @dataclass
@@ -56,13 +56,13 @@ def example_axes(
     """The axes of the examples, for the first of these sizes that works. Each example computes its own part
     of the `computed` operands; the others can be read anywhere.
 
-    Raises NotByExampleError if there are none, or if they need each other."""
-    reason = NotByExampleError("it has no arrays of several examples")
+    Raises NoKernelError if there are none, or if they need each other."""
+    reason = NoKernelError("it has no arrays of several examples")
     for each in sizes:
         for with_constants in (True, False):
             try:
                 return _Axes(each, target, with_constants).of(found, computed)
-            except NotByExampleError as error:
+            except NoKernelError as error:
                 reason = error
     raise reason
 
@@ -98,7 +98,7 @@ class _Axes:
             if not self.changed:
                 self._wanted_in(found)
         if not any(v in self.axes for v in found.eqn.outvars):
-            raise NotByExampleError("its results are not those of examples")
+            raise NoKernelError("its results are not those of examples")
         return self.result
 
     def _guess(self, variables: Sequence[Var]) -> None:
@@ -125,10 +125,10 @@ class _Axes:
         if axis is None or not isinstance(v, Var):
             return
         if not self._fits(v, axis):
-            raise NotByExampleError("its arrays differ in shape")
+            raise NoKernelError("its arrays differ in shape")
         self.changed |= v not in self.axes
         if self.axes.setdefault(v, axis) != axis:
-            raise NotByExampleError("examples are along two axes of one value")
+            raise NoKernelError("examples are along two axes of one value")
 
     def _moved(self, axis: int, result_axes: dict[int, int]) -> int | None:
         """Where the axes from `axis` on in an operand are in a result; None if they are not adjacent."""
@@ -142,7 +142,7 @@ class _Axes:
     def _bodies(self, found: Loop | Branches) -> None:
         """Goes through the bodies, whose operands' axes are known, and sets the results' axes."""
         if isinstance(found, Branches) and self._axis(found.index) is not None:
-            raise NotByExampleError("examples take different branches")
+            raise NoKernelError("examples take different branches")
         if isinstance(found, Loop) and found.condition is not None:
             tested = found.condition.jaxpr.invars[len(found.condition_consts) :]
             for v, inner in zip(tested, _carry(found)):
@@ -153,7 +153,7 @@ class _Axes:
                 axis = self._axis(made)
                 self._set(target, _plus(axis, added))
                 if name == "cond" and made.aval.ndim > (0 if axis is None else len(self.sizes)):
-                    raise NotByExampleError("an example has several conditions")
+                    raise NoKernelError("an example has several conditions")
         if isinstance(found, Loop):
             for v, result in zip(_carry(found), found.last_carry):
                 self._set(result, self._axis(v))
@@ -164,7 +164,7 @@ class _Axes:
         for outer, inner, added in _bindings(found):
             axis = self._axis(outer)
             if added and axis == 0 and outer not in self.free:
-                raise NotByExampleError("a loop inside goes from example to example")
+                raise NoKernelError("a loop inside goes from example to example")
             self._set(inner, None if axis is None or axis < added else axis - added)
             if outer in self.free:
                 self.free.add(inner)
@@ -177,7 +177,7 @@ class _Axes:
     def _jaxpr(self, jaxpr: Jaxpr) -> None:
         for eqn in jaxpr.eqns:
             if has_effects(eqn):
-                raise NotByExampleError(f"{eqn.primitive} in its body has an effect")
+                raise NoKernelError(f"{eqn.primitive} in its body has an effect")
             if is_control_flow(eqn):
                 self._control_flow(eqn)
                 continue
@@ -196,12 +196,12 @@ class _Axes:
             if operand in self.free:
                 guessed |= set() if moved is None else {moved}
             elif moved is None:
-                raise NotByExampleError(f"{eqn.primitive} in its body reads other elements")
+                raise NoKernelError(f"{eqn.primitive} in its body reads other elements")
             else:
                 sure.add(moved)
         found = sure or guessed
         if len(sure) > 1:
-            raise NotByExampleError("examples are along two axes of one value")
+            raise NoKernelError("examples are along two axes of one value")
         return found.pop() if len(found) == 1 else None
 
     # ---- values of which each example needs only its own part ----

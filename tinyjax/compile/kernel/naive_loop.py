@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
 from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.fusion.reduction_groups import variables
-from tinyjax.compile.kernel.example_axes import ExampleAxes, NotByExampleError, example_axes
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, KernelError, statements_of
+from tinyjax.compile.kernel.example_axes import ExampleAxes, NoKernelError, example_axes
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.loop_bodies import BodyBuilder
 from tinyjax.compile.kernel.loop_nest import buffer_of
 from tinyjax.compile.kernel.memref import MemRef
@@ -59,6 +59,7 @@ class LoopKernel:
 
     kernel: Kernel
     inputs: list[Var]
+    before: Sequence[JaxprEqn]  # the equations that compute its other operands in it
     elements: tuple[str, ...] = ()
     axis: str = ""
     examples: int = 1  # elements that run the loop by themselves
@@ -73,46 +74,40 @@ def for_one_item(target: Target) -> Target:
 
 def naive_loop(
     found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
-) -> LoopKernel | str:
-    """The naive nest of a loop or a branch, or the reason why it can't be a kernel. The kernel first computes
-    the equations `before`, which make operands."""
-    nest = LoopNest(found, before, names, target, "sequential")
-    return nest.why_not(found.bodies.values()) or nest.made()
+) -> LoopKernel:
+    """The naive nest of a loop or a branch. The kernel first computes the equations `before`, which make
+    operands. Raises NoKernelError if there is none."""
+    return LoopNest(found, before, names, target, "sequential").made()
 
 
 def example_nest(
     found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
     sizes: Iterable[tuple[int, ...]], form: str,
-) -> LoopKernel | str:  # fmt: skip
-    """The naive nest of a loop or a branch that each example runs, or the reason why there is none. The
-    examples' axes have the first of these sizes that works. The form tells whether an example is one element.
-    """
+) -> LoopKernel:  # fmt: skip
+    """The naive nest of a loop or a branch that each example runs. The examples' axes have the first of these
+    sizes that works. The form tells whether an example is one element. Raises NoKernelError or KernelError if
+    there is none."""
     nest = LoopNest(found, before, names, target, form)
-    if reason := nest.why_not(found.bodies.values()):
-        return reason
-    try:
-        nest.examples = example_axes(found, sizes, nest.computed, nest.target)
-        if form == "by example" and (reason := _why_too_much(found, nest.examples, target)):
-            return reason
-        return nest.made()
-    except (NotByExampleError, KernelError) as error:
-        return str(error)
+    nest.examples = example_axes(found, sizes, nest.computed, nest.target)
+    if form == "by example":
+        _check_work(found, nest.examples, target)
+    return nest.made()
 
 
-def _why_too_much(found: Loop | Branches, examples: ExampleAxes, target: Target) -> str:
-    """Why the examples should not run the loop by themselves, or an empty text. A value without their axes,
+def _check_work(found: Loop | Branches, examples: ExampleAxes, target: Target) -> None:
+    """Raises NoKernelError if examples do too much to run the loop by themselves. A value without their axes,
     such as a sum over all of them, is computed by each; of an iota, only the elements that it reads."""
     eqns = [eqn for body in found.bodies.values() for eqn in body.eqns if variables(eqn)]
     work = {eqn: eqn_cost(eqn, target).work for eqn in eqns}
     shared = sum(work[eqn] for eqn in eqns if examples.axes.keys().isdisjoint(eqn.outvars))
     each = shared + (sum(work.values()) - shared) // examples.count
     if each > MAX_EXAMPLE_WORK:
-        return f"an example has {each} operations, too many for a lane (> {MAX_EXAMPLE_WORK})"
+        most = f"too many for a lane (> {MAX_EXAMPLE_WORK})"
+        raise NoKernelError(f"an example has {each} operations, {most}")
     launches = sum(work.values()) > MAX_ITERATION_WORK
     repeated = MAX_REPEATED_FOR_LAUNCHES if launches else MAX_REPEATED
     if each * examples.count > repeated * sum(work.values()):
-        return f"each of {examples.count} examples would repeat {shared} operations"
-    return ""
+        raise NoKernelError(f"each of {examples.count} examples would repeat {shared} operations")
 
 
 class LoopNest(BodyBuilder):
@@ -123,7 +118,9 @@ class LoopNest(BodyBuilder):
         form: str,
     ):  # fmt: skip
         super().__init__(dict(names), for_one_item(target), form)
-        self.found = found
+        if reason := self.why_not(found.bodies.values()):
+            raise NoKernelError(reason)
+        self.found, self.before = found, before
         self.eqn = eqn = found.eqn
         results = [names[v] for v in eqn.outvars if v in names]
         self.name = "_".join([eqn.primitive.name, *results[:1]])  # until the loop has a number
@@ -139,8 +136,8 @@ class LoopNest(BodyBuilder):
         self.producer.update(self.computed)
         self.places.update((v, MemRef(buffer)) for v, buffer in self.inputs.items())
 
-    def made(self) -> LoopKernel | str:
-        """The kernel, or the reason why there is none."""
+    def made(self) -> LoopKernel:
+        """The kernel."""
         if isinstance(self.found, Loop):  # computed operands have the same axes as in the bodies
             axes = self.examples.axes
             inside = zip(self.eqn.invars, self.found.variables)
@@ -149,10 +146,10 @@ class LoopNest(BodyBuilder):
             self.write_nest()
         buffers = [*self.inputs.values(), *self.outputs]
         if len(buffers) > MAX_BUFFERS:
-            return f"it reads and makes more than {MAX_BUFFERS} arrays"
+            raise NoKernelError(f"it reads and makes more than {MAX_BUFFERS} arrays")
         kernel = Kernel(self.name, buffers, 1, self.body, form=self.form)
         elements, count = self.example.axes, self.examples.count
-        return LoopKernel(kernel, list(self.inputs), elements, self.main_axis, count)
+        return LoopKernel(kernel, list(self.inputs), self.before, elements, self.main_axis, count)
 
     def write_nest(self) -> None:
         """The statements of the kernel."""
@@ -197,7 +194,7 @@ class LoopNest(BodyBuilder):
         if self.stored_size(v) == 1:
             return self.scalar(v)
         if self.form != "sequential":
-            raise NotByExampleError("an array of all examples is the same in every iteration")
+            raise NoKernelError("an array of all examples is the same in every iteration")
         assert isinstance(v, Var)
         place = self.private(v)
         self.fill(place, v)

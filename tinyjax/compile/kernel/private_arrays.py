@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
-from tinyjax.compile.kernel.example_axes import ExampleAxes, NotByExampleError
+from tinyjax.compile.kernel.example_axes import ExampleAxes, NoKernelError
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar, statements_of
 from tinyjax.compile.kernel.memref import Example, MemRef
@@ -88,7 +88,7 @@ class PrivateArrayBuilder(Builder):
         """New memory of this work-item for the value of `v`."""
         axis, name = self.axis_of(v), name or self.names.get(v, "v").strip("_") or "v"
         if axis is None and self.form == "elementwise" and v.aval.size > 1:
-            raise NotByExampleError("its elements need whole arrays")
+            raise NoKernelError("its elements need whole arrays")
         array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, self.stored_size(v))
         self.body.append(Allocate(array, None))
         if axis is None:
@@ -141,7 +141,7 @@ class PrivateArrayBuilder(Builder):
         if 0 in group.outputs[0].aval.shape:
             return  # nothing to compute, and no elements for rules to read
         if len(set(map(self.axis_of, group.outputs))) > 1:
-            raise NotByExampleError("a kernel in its body makes values with and without examples")
+            raise NoKernelError("a kernel in its body makes values with and without examples")
         if group.in_order is not None:
             # An update is in place where its operand already is where the result goes.
             eqn, operand = group.in_order, group.in_order.invars[0]

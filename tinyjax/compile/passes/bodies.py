@@ -10,13 +10,12 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from tinyjax.compile.passes.fold import MAX_FOLDED
 from tinyjax.compile.passes.inline import is_rematerialised
-from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_control_flow
-from tinyjax.compile.passes.patterns import Producer, walk
+from tinyjax.compile.passes.loops import Loop, control_flow, is_control_flow
+from tinyjax.compile.passes.patterns import Producer, copied, walk
 from tinyjax.compile.record import event, subject_of_pass
 from tinyjax.core.inlining import called_jaxpr
 from tinyjax.core.jaxpr import (
@@ -44,9 +43,21 @@ def simplify_bodies(closed: ClosedJaxpr, simplify: Simplify) -> ClosedJaxpr:
             return [eqn.replace(params=eqn.params | {"jaxpr": body})]
         if not is_control_flow(eqn):
             return None
-        place = _place(eqn, numbers)
-        found = _with_numbers_inside(control_flow(eqn), producer)
-        return [_with_bodies(found, place, constants, simplify).equation()]
+        place, found = _place(eqn, numbers), control_flow(eqn)
+        if isinstance(found, Loop):
+            found = _with_numbers_inside(found, producer)
+
+        def simpler(label: str, body: ClosedJaxpr, operands: Sequence[Atom]) -> Any:
+            """The simplified jaxpr, whose constants are operands, and constants of the program."""
+            body = simplify(body, f"{label} of {place}")
+            new = [Var(v.aval) for v in body.jaxpr.constvars]
+            constants.update(zip(new, body.consts))
+            for v in new:
+                change = f"{v.aval.str_short()} of its {label} is an operand"
+                event(found.eqn, change, "kernels have no constants but numbers", found.eqn)
+            return constvars_as_invars(body), [*new, *operands]
+
+        return [found.with_bodies(simpler).equation()]
 
     after = walk(closed, change)
     if after is closed:
@@ -55,41 +66,31 @@ def simplify_bodies(closed: ClosedJaxpr, simplify: Simplify) -> ClosedJaxpr:
     return closed.replace(jaxpr, list(constants.values()))
 
 
-def _with_numbers_inside(found: Loop | Branches, producer: Producer) -> Loop | Branches:
+def _with_numbers_inside(loop: Loop, producer: Producer) -> Loop:
     """A loop whose bodies make the constant operands that are made of numbers alone."""
-    if isinstance(found, Branches):
-        return found
-    body, consts = _made_inside(found.body, found.consts, producer)
-    if len(consts) < len(found.consts):
-        event(found.eqn, "its body makes arrays of numbers", "the kernels know them", found.eqn)
-    found = replace(found, body=body, consts=consts)
-    if found.condition is None:
-        return found
-    condition, consts = _made_inside(found.condition, found.condition_consts, producer)
-    return replace(found, condition=condition, condition_consts=consts)
+    changed = loop.with_bodies(lambda _, body, of: _made_inside(body, of, producer))
+    if len(changed.consts) < len(loop.consts):
+        event(loop.eqn, "its body makes arrays of numbers", "the kernels know them", loop.eqn)
+    return changed
 
 
 def _made_inside(
     body: ClosedJaxpr, operands: Sequence[Atom], producer: Producer
-) -> tuple[ClosedJaxpr, list[Atom]]:
+) -> tuple[ClosedJaxpr, Sequence[Atom]]:
     """A jaxpr that makes those of its first `operands` that are made of numbers; and the other operands."""
     jaxpr = body.jaxpr
     numbers = [_made_of_numbers(v, producer) for v in operands]
     if all(eqns is None for eqns in numbers):
-        return body, list(operands)
+        return body, operands
+    makers = dict.fromkeys(itertools.chain.from_iterable(filter(None, numbers)))
     inside: dict[Var, Atom] = {}
-    before: dict[JaxprEqn, JaxprEqn] = {}
-    for eqn in itertools.chain.from_iterable(filter(None, numbers)):
-        if eqn not in before:
-            outvars = [Var(v.aval) for v in eqn.outvars]
-            before[eqn] = eqn.replace(invars=substitute(eqn.invars, inside), outvars=outvars)
-            inside.update(zip(eqn.outvars, outvars))
+    before = copied(makers, inside)
     made = zip(jaxpr.invars, substitute(operands, inside), numbers)
     replaced = {v: new for v, new, eqns in made if eqns is not None}
     eqns = [eqn.replace(invars=substitute(eqn.invars, replaced)) for eqn in jaxpr.eqns]
     invars = [v for v in jaxpr.invars if v not in replaced]
     results = substitute(jaxpr.outvars, replaced)
-    changed = jaxpr.replace(invars=invars, eqns=[*before.values(), *eqns], outvars=results)
+    changed = jaxpr.replace(invars=invars, eqns=[*before, *eqns], outvars=results)
     return body.replace(changed), [v for v, eqns in zip(operands, numbers) if eqns is None]
 
 
@@ -104,41 +105,6 @@ def _made_of_numbers(v: Atom, producer: Producer) -> list[JaxprEqn] | None:
         return None
     parts = [_made_of_numbers(operand, producer) for operand in eqn.invars]
     return None if None in parts else [*itertools.chain.from_iterable(parts), eqn]  # type: ignore
-
-
-def _with_bodies(
-    found: Loop | Branches, place: str, constants: dict[Var, Any], simplify: Simplify
-) -> Loop | Branches:
-    """A loop or branch with simplified jaxprs, whose constants are new operands and in `constants`."""
-    eqn = found.eqn
-    bodies = {label: simplify(body, f"{label} of {place}") for label, body in found.bodies.items()}
-    news = {label: [Var(v.aval) for v in body.jaxpr.constvars] for label, body in bodies.items()}
-    for label, new in news.items():
-        constants.update(zip(new, bodies[label].consts))
-        for v in new:
-            change = f"{v.aval.str_short()} of its {label} is an operand"
-            event(eqn, change, "kernels have no constants but numbers", eqn)
-    if isinstance(found, Branches):
-        return _branches(found, bodies, news)
-    body = constvars_as_invars(bodies["body"])
-    found = replace(found, body=body, consts=[*news["body"], *found.consts])
-    if found.condition is None:
-        return found
-    consts = [*news["cond"], *found.condition_consts]
-    return replace(found, condition=constvars_as_invars(bodies["cond"]), condition_consts=consts)
-
-
-def _branches(
-    found: Branches, bodies: dict[str, ClosedJaxpr], news: dict[str, list[Var]]
-) -> Branches:
-    """Gives all branches the same operands: the constants of each, which the others ignore."""
-    branches = []
-    for label, body in bodies.items():
-        own = {other: [Var(v.aval) for v in new] for other, new in news.items()}
-        own[label] = body.jaxpr.constvars
-        invars = [*sum(own.values(), []), *body.jaxpr.invars]
-        branches.append(ClosedJaxpr(body.jaxpr.replace(constvars=[], invars=invars)))
-    return replace(found, branches=branches, operands=[*sum(news.values(), []), *found.operands])
 
 
 def _place(eqn: JaxprEqn, numbers: dict[str, int]) -> str:

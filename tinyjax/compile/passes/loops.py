@@ -10,12 +10,16 @@ The parts of a loop get names, so that later stages don't depend on how JAX's pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var, subjaxprs
 from tinyjax.core.lists import split_list
+
+# A function of a jaxpr's role, the jaxpr, and the operands that are its first arguments: it returns another
+# jaxpr, and the operands of that one.
+ChangeBody = Callable[[str, ClosedJaxpr, Sequence[Atom]], tuple[ClosedJaxpr, Sequence[Atom]]]
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,14 @@ class Loop:
         counts = [len(part) for part in (self.condition_consts, self.consts, self.carry)]
         return split_list(values, *counts)
 
-    def with_bodies(self, change: Callable[[ClosedJaxpr], ClosedJaxpr]) -> Loop:
-        condition = change(self.condition) if self.condition else None
-        return replace(self, body=change(self.body), condition=condition)
+    def with_bodies(self, change: ChangeBody) -> Loop:
+        """The loop with its jaxprs as `change` makes them, of other constants."""
+        found = self
+        if self.condition:
+            condition, consts = change("cond", self.condition, self.condition_consts)
+            found = replace(self, condition=condition, condition_consts=consts)
+        body, consts = change("body", self.body, self.consts)
+        return replace(found, body=body, consts=consts)
 
     def equation(self) -> JaxprEqn:
         """The record as an equation of the primitive that it is from."""
@@ -87,8 +96,19 @@ class Branches:
     def bodies(self) -> dict[str, ClosedJaxpr]:
         return {f"branch {number}": branch for number, branch in enumerate(self.branches)}
 
-    def with_bodies(self, change: Callable[[ClosedJaxpr], ClosedJaxpr]) -> Branches:
-        return replace(self, branches=tuple(map(change, self.branches)))
+    def with_bodies(self, change: ChangeBody) -> Branches:
+        """The same with each branch as `change` makes it. Its new operands are first, and all branches have
+        those of each: the others ignore them."""
+        changed = [change(label, body, ()) for label, body in self.bodies.items()]
+        operands = [v for _, new in changed for v in new]
+        branches, first = [], 0
+        for body, new in changed:
+            arguments = [Var(v.aval) for v in operands]
+            arguments[first : first + len(new)] = body.jaxpr.invars[: len(new)]
+            invars = [*arguments, *body.jaxpr.invars[len(new) :]]
+            branches.append(body.replace(body.jaxpr.replace(invars=invars)))
+            first += len(new)
+        return replace(self, branches=tuple(branches), operands=[*operands, *self.operands])
 
     def equation(self) -> JaxprEqn:
         """The record as an equation again."""
@@ -120,12 +140,18 @@ def bodies_of(eqn: JaxprEqn) -> dict[str, ClosedJaxpr]:
     return control_flow(eqn).bodies if is_control_flow(eqn) else {}
 
 
+def every_eqn(eqn: JaxprEqn) -> Iterator[JaxprEqn]:
+    """An equation, and those of the jaxprs among its parameters, in the order in which they are printed."""
+    yield eqn
+    for jaxpr in subjaxprs(eqn.params):
+        for inner in jaxpr.eqns:
+            yield from every_eqn(inner)
+
+
 def has_unknown_length(eqn: JaxprEqn) -> bool:
     """Whether an equation is a loop of unknown length, or has one within."""
-    loop = loop_of(eqn)
-    is_such = loop is not None and loop.length is None
-    inner = (e for jaxpr in subjaxprs(eqn.params) for e in jaxpr.eqns)
-    return is_such or any(map(has_unknown_length, inner))
+    loops = filter(None, map(loop_of, every_eqn(eqn)))
+    return any(loop.length is None for loop in loops)
 
 
 def _scan(eqn: JaxprEqn) -> Loop:

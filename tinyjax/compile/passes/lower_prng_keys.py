@@ -106,7 +106,7 @@ def _results(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
     if not (_handles_keys(eqn) or any(map(_has_keys, subjaxprs(eqn.params)))):
         return _bind(primitive, args, params)
     if is_control_flow(eqn):
-        changed = control_flow(eqn).with_bodies(lower_prng_keys)
+        changed = control_flow(eqn).with_bodies(lambda _, body, of: (lower_prng_keys(body), of))
         return _bind(primitive, args, changed.equation().params)
     if name in CALLS:
         called, param = lower_prng_keys(called_jaxpr(eqn)), CALLS[name]

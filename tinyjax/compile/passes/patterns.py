@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +18,20 @@ import numpy as np
 from tinyjax.core import primitives
 from tinyjax.core.bind import Primitive, impl_rules
 from tinyjax.core.dtypes import kind
-from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, substitute
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, substitute
 
-Producer = Mapping[Any, JaxprEqn]  # the equation that makes a variable
+
+class Producer(dict[Any, JaxprEqn]):
+    """The equation that makes a variable, of those of a jaxpr that a walk has passed."""
+
+    def __init__(self, jaxpr: Jaxpr):
+        self.jaxpr = jaxpr
+
+    @functools.cached_property
+    def readers(self) -> Counter[Any]:
+        """How often the jaxpr's equations and results read a variable, before the walk."""
+        return Counter([v for eqn in self.jaxpr.eqns for v in eqn.invars] + self.jaxpr.outvars)
+
 
 # ---- the walk ----
 
@@ -30,7 +42,7 @@ def walk(
     """One walk through the equations. `change` returns the equations that replace one, or an atom for each of
     its results, which their readers then read; or None to keep it."""
     jaxpr = closed.jaxpr
-    producer: dict[Var, JaxprEqn] = {}
+    producer = Producer(jaxpr)
     replaced: dict[Var, Atom] = {}
     eqns: list[JaxprEqn] = []
     for eqn in jaxpr.eqns:
@@ -49,6 +61,17 @@ def walk(
         return closed
     outvars = substitute(jaxpr.outvars, replaced)
     return closed.replace(jaxpr.replace(eqns=eqns, outvars=outvars))
+
+
+def copied(eqns: Iterable[JaxprEqn], atoms: dict[Var, Atom]) -> list[JaxprEqn]:
+    """Copies of equations, which read `atoms` in place of variables and make new variables; `atoms` gets
+    these."""
+    copies = []
+    for eqn in eqns:
+        outvars = [Var(v.aval) for v in eqn.outvars]
+        copies.append(eqn.replace(invars=substitute(eqn.invars, atoms), outvars=outvars))
+        atoms.update(zip(eqn.outvars, outvars))
+    return copies
 
 
 # ---- rules ----

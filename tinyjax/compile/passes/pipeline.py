@@ -18,9 +18,7 @@ from tinyjax.compile.passes.expand import expand, expand_late
 from tinyjax.compile.passes.fold import fold
 from tinyjax.compile.passes.inline import inline, inline_rematerialised
 from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
-from tinyjax.compile.passes.products import products
-from tinyjax.compile.passes.rewrite_rules import rewrite_rules
-from tinyjax.compile.passes.updates import updates
+from tinyjax.compile.passes.rewrite_rules import late_rules, rewrite_rules
 from tinyjax.compile.record import is_recording, run_pass
 from tinyjax.core.inlining import check_equations
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr
@@ -52,9 +50,8 @@ PASSES = (
     Pass("cse", cse, "what is computed twice is computed once", run_to_fixpoint=True),
     Pass("bodies", bodies, "the bodies of loops and branches go through these passes too"),
     Pass("inline_rematerialised", inline_rematerialised, "and so does rematerialised code"),
-    Pass("products", products, "transpositions go into products", same_bits=False),
+    Pass("late_rules", late_rules, "products of transposes, and sums of updates", same_bits=False),
     Pass("vector_products", expand_late, "products of vectors become sums", same_bits=False),
-    Pass("updates", updates, "updates of zeros become those of a sum", same_bits=False),
     Pass("dce", dce, "what no result needs is dropped"),
 )
 MAX_ROUNDS = 10  # of the passes that run in turn: a less simple jaxpr is correct too

@@ -106,6 +106,14 @@ class Lanes:
         """Whether an index depends on values that are not the same in all lanes."""
         return not at.names.isdisjoint(self.varying)
 
+    def of(self, kernel: ir.Kernel, loop: ir.For) -> Lanes:
+        """These lanes, once it is found what varies in the loop, its accumulators and arrays with gaps."""
+        for array, combine in accumulators_in(loop.body).items():
+            self.sums[array.name] = combine.op, _initial(kernel, array)
+        self.find_varying(loop.body)
+        self.with_gaps = _with_gaps(kernel, loop, self.width)
+        return self
+
     def find_varying(self, body: ir.Body) -> None:
         """Collects what varies between lanes, to a fixed point."""
         own = set(defined_names(body))
@@ -164,7 +172,7 @@ def chunk_of(loop: ir.For, width: int) -> tuple[bool, Index | None]:
 
 
 def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
-    """Why the loop's iterations can't be lanes. Fills in `lanes`: what varies, and the accumulators."""
+    """Why the loop's iterations can't be lanes."""
     inside = list(every_statement(loop.body))
     own = allocated(loop.body)
     for s in inside:
@@ -175,13 +183,10 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
         if array.width > 1:
             yield f"{array.name} is made of vectors already"
         yield from _why_no_sum(kernel, set(map(id, inside)), array, combine.op, in_one_loop=False)
-        lanes.sums[array.name] = combine.op, _initial(kernel, array)
-    lanes.find_varying(loop.body)
     apart = {s.memory for s in inside if isinstance(s, ir.Load) and lanes.access(s) == "apart"}
     for memory in set(stored_memory(loop.body)) & loaded_memory(loop.body):
         if (isinstance(memory, ir.Buffer) or memory in apart) and why_dependent(loop):
             yield f"iterations load what others store in {memory.name}"
-    lanes.with_gaps = _with_gaps(kernel, loop, lanes.width)
     yield from _obstacles_in(loop.body, lanes, own, "")
 
 

@@ -16,14 +16,14 @@ loop's operands (zeros, an iota, a broadcast row) go to the head of its kernel, 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
-from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
+from tinyjax.compile.fusion.cost_record import Cost, jaxpr_cost, total
 from tinyjax.compile.fusion.invariants import hoist_invariants
-from tinyjax.compile.kernel.example_axes import batches
+from tinyjax.compile.kernel.example_axes import NoKernelError, batches
 from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, KernelError, Load, PrivateArray
 from tinyjax.compile.kernel.naive_loop import (
     MAX_GPU_ITERATION_WORK,
@@ -38,8 +38,8 @@ from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.passes.loops import (
     Branches,
     Loop,
-    bodies_of,
     control_flow,
+    every_eqn,
     has_unknown_length,
     is_control_flow,
 )
@@ -72,6 +72,7 @@ ITERATION_WORK = 4  # operations that each iteration takes at least
 UNROLLED = 8  # terms of a sum that are added before it goes back to memory
 WIDTH = 16  # elements of a vector on a CPU
 FEW = 64 * WIDTH  # elements of few examples: more are shared among cores
+TOO_MANY = "too many for one work-item"
 JAMMED_BYTES = 24  # bytes of carry per lane, over all vectors that advance together
 
 Producers = Mapping[Var, JaxprEqn]  # the equation that makes an operand
@@ -85,35 +86,30 @@ def loop_kernel(
     found = control_flow(eqn)
     if reason := _why_no_kernel(found):
         return reason
-    by_element: LoopKernel | str = ""
+    forms: list[tuple[str, Callable[..., LoopKernel]]]
+    forms = [("by example", _by_example), ("sequential", _sequential)]
     if isinstance(found, Loop):
-        by_element = _elementwise(found, producer, names, target)
-        if isinstance(by_element, LoopKernel):
-            return by_element
-        by_element += " (so not elementwise), "
-        if _fills_vectors(found, target):
-            made = _sequential(found, producer, names, target)
-            if isinstance(made, LoopKernel):
-                return made
-    by_example = _by_example(found, producer, names, target)
-    if isinstance(by_example, LoopKernel):
-        return by_example
-    made = _sequential(found, producer, names, target)
-    if isinstance(made, LoopKernel):
-        return made
-    return f"{by_element}{by_example} (so not by example), and {made}"
+        forms = forms[::-1] if _fills_vectors(found, target) else forms
+        forms = [("elementwise", _elementwise), *forms]
+    reasons = []
+    for form, made in forms:
+        try:
+            return made(found, producer, names, target)
+        except NoKernelError as error:
+            reason = str(error)
+            reasons.append(f"{reason} (so not {form})")
+    return ", ".join([*reasons[:-1], f"and {reason}"])
 
 
 def _elementwise(
     loop: Loop, producer: Producers, names: dict[Var, str], target: Target
-) -> LoopKernel | str:
+) -> LoopKernel:
     """Each element of the arrays, all of one shape, is an example. Invariant values are computed before the
     loop, for each element."""
     shape = _shape_of(loop)
-    if isinstance(shape, str):
-        return shape
-    if combining := next(_combining(loop, target), None):
-        return f"{combining.primitive} in its body reads other elements"
+    for inner in every_eqn(loop.eqn):
+        if not is_control_flow(inner) and not _is_map_of_elements(inner, target):
+            raise NoKernelError(f"{inner.primitive} in its body reads other elements")
 
     def is_wanted(inner: JaxprEqn) -> bool:
         sizes = inner.outvars[0].aval.shape
@@ -130,14 +126,15 @@ def _elementwise(
     operands = [*consts, *(v for each in same for v in each.invars if v not in made)]
     stacks = [v for v in consts if v.aval.ndim > len(shape)]
     before = _cheap_equations([*operands, *found.carry], [*stacks, *found.xs], producer, target)
-    return _nest_by_example(found, [*before, *same], names, target, [shape], "elementwise")
+    nest = _nest_by_example(found, [*before, *same], names, target, [shape], "elementwise")
+    return replace(nest, before=before)
 
 
 def _by_example(
     found: Loop | Branches, producer: Producers, names: dict[Var, str], target: Target
-) -> LoopKernel | str:
+) -> LoopKernel:
     if isinstance(found, Branches) and len(found.branches) > 1:
-        return "the examples of a branch are computed in other kernels"
+        raise NoKernelError("the examples of a branch are computed in other kernels")
     before = _before(found, producer, target)
     return _nest_by_example(found, before, names, target, batches(found), "by example")
 
@@ -158,33 +155,27 @@ def _fills_vectors(loop: Loop, target: Target) -> bool:
 def _nest_by_example(
     found: Loop | Branches, before: list[JaxprEqn], names: dict[Var, str], target: Target,
     sizes: Iterable[tuple[int, ...]], form: str,
-) -> LoopKernel | str:  # fmt: skip
+) -> LoopKernel:  # fmt: skip
     """The scheduled kernel of a loop or branch that each example runs by itself."""
     bodies = found.bodies.values()
     if any(has_unknown_length(eqn) for body in bodies for eqn in body.eqns):
-        return "a while_loop inside could not be interrupted"
+        raise NoKernelError("a while_loop inside could not be interrupted")
     if any(not v.aval.size for body in bodies for eqn in body.eqns for v in eqn.outvars):
-        return "it has empty arrays"
+        raise NoKernelError("it has empty arrays")
     try:
         nest = example_nest(found, before, names, target, sizes, form)
-        if isinstance(nest, str):
-            return nest
         return _finished(nest, _elements_schedule(nest, found, target))
     except KernelError as error:
-        return str(error)
+        raise NoKernelError(str(error)) from None
 
 
-def _combining(found: Loop | Branches, target: Target) -> Iterator[JaxprEqn]:
-    """The equations in the bodies that read more than one element, such as reductions."""
-    for eqn in (eqn for body in found.bodies.values() for eqn in body.eqns):
-        if is_control_flow(eqn):
-            yield from _combining(control_flow(eqn), target)
-        elif not isinstance(lowering_of(eqn, target), (Elementwise, IndexMap)):
-            yield eqn
+def _is_map_of_elements(eqn: JaxprEqn, target: Target) -> bool:
+    """Whether an element of the result needs few elements of the operands."""
+    return isinstance(lowering_of(eqn, target), (Elementwise, IndexMap))
 
 
-def _shape_of(loop: Loop) -> tuple[int, ...] | str:
-    """The common shape of a loop's arrays, or why there is none."""
+def _shape_of(loop: Loop) -> tuple[int, ...]:
+    """The common shape of a loop's arrays."""
     body = loop.body.jaxpr
     per_iteration = [*body.invars[len(loop.consts) :], *body.outvars]
     if loop.condition:
@@ -192,36 +183,34 @@ def _shape_of(loop: Loop) -> tuple[int, ...] | str:
     shapes = {v.aval.shape for v in per_iteration if v.aval.shape}
     if len(shapes) == 1:
         return shapes.pop()
-    return "its arrays differ in shape" if shapes else "its arrays are scalars"
+    raise NoKernelError("its arrays differ in shape" if shapes else "its arrays are scalars")
 
 
 def _sequential(
     found: Loop | Branches, producer: Producers, names: dict[Var, str], target: Target
-) -> LoopKernel | str:
-    operations = _operations(found, target)
+) -> LoopKernel:
+    operations = _cost(found, target).work
     most = MAX_GPU_ITERATION_WORK if target.name == "gpu" else MAX_ITERATION_WORK
     if target.name == "cpu" and _is_map(found):
         most = MAX_MAPPED_WORK
     if operations > most:
-        return f"an iteration has {operations} operations, too many for one work-item (> {most})"
+        raise NoKernelError(f"an iteration has {operations} operations, {TOO_MANY} (> {most})")
     nest = naive_loop(found, _before(found, producer, target), names, target)
-    if isinstance(nest, str):
-        return nest
     return _finished(nest, _sequential_schedule(nest, found, target))
 
 
-def _operations(found: Loop | Branches, target: Target) -> int:
-    """The number of operations in an iteration, over all elements."""
-    return sum(jaxpr_cost(body.jaxpr, target).work for body in found.bodies.values())
+def _cost(found: Loop | Branches, target: Target) -> Cost:
+    """The cost of an iteration, over all elements."""
+    return total(jaxpr_cost(body.jaxpr, target) for body in found.bodies.values())
 
 
-def _finished(nest: LoopKernel, chooser: Chooser) -> LoopKernel | str:
-    """The scheduled kernel, or why its private arrays don't fit a work-item."""
+def _finished(nest: LoopKernel, chooser: Chooser) -> LoopKernel:
+    """The scheduled kernel, if its private arrays fit a work-item."""
     kernel = chooser.finished()
     arrays = (s.array for s in every_statement(kernel.body) if isinstance(s, Allocate))
     private = sum(array.size * array.width for array in arrays)
     if private > MAX_PRIVATE:
-        return f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
+        raise NoKernelError(f"an iteration has {private} elements, {TOO_MANY} (> {MAX_PRIVATE})")
     vectors = [f", vectorized by {d.width}" for d in kernel.schedule if isinstance(d, Vectorize)]
     if kernel.form == "sequential":
         vectors = [f": an iteration has {private} elements"]
@@ -239,21 +228,15 @@ def _before(found: Loop | Branches, producer: Producers, target: Target) -> list
 
 def _why_no_kernel(found: Loop | Branches) -> str:
     eqn = found.eqn
-    if _lacks_elements(eqn):
-        return "it has arrays without elements"
+    for inner in filter(is_control_flow, every_eqn(eqn)):
+        if any(v.aval.size == 0 for v in [*inner.invars, *inner.outvars]):
+            return "it has arrays without elements"
     for v in [*eqn.invars, *eqn.outvars]:
         if v.aval.dtype not in KERNEL_DTYPES:
             return f"kernels do not compute with {v.aval.dtype}"
     if isinstance(found, Loop) and (found.length or 0) >= 2**31:
         return "it has 2**31 iterations or more"
     return ""
-
-
-def _lacks_elements(eqn: JaxprEqn) -> bool:
-    """Whether a loop or branch, or one within it, has an empty operand or result."""
-    inner = (e for body in bodies_of(eqn).values() for e in body.eqns if is_control_flow(e))
-    own = any(v.aval.size == 0 for v in [*eqn.invars, *eqn.outvars])
-    return own or any(map(_lacks_elements, inner))
 
 
 # ---- operands that the kernel computes ----
@@ -298,7 +281,7 @@ def _cheap(
 def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
     if any(v.aval.dtype not in KERNEL_DTYPES for v in [*eqn.invars, *eqn.outvars]):
         return False  # complex numbers: a loop's memory can't store them as pairs
-    return isinstance(lowering_of(eqn, target), (Elementwise, IndexMap)) and not has_effects(eqn)
+    return _is_map_of_elements(eqn, target) and not has_effects(eqn)
 
 
 # ---- the schedule of elements or examples ----
@@ -319,7 +302,7 @@ def _elements_schedule(nest: LoopKernel, found: Loop | Branches, target: Target)
         why = "while one vector waits for a result, others go on"
         chooser.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
     if isinstance(found, Loop):
-        cost = total(jaxpr_cost(body.jaxpr, target) for body in found.bodies.values())
+        cost = _cost(found, target)
         work = cost.work_in_vectors(width) if is_elementwise else cost.work
         one = work // nest.examples
         # The few work-items of a CPU wait for each other; those of a GPU run at once.
@@ -364,7 +347,7 @@ def _sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Targe
     if chooser.width > 1:  # half the width, so that the same loops store and load each vector
         chooser.vectorize_maps(chooser.width // 2)
     if isinstance(found, Loop):
-        operations = _operations(found, target) + ITERATION_WORK
+        operations = _cost(found, target).work + ITERATION_WORK
         if _is_map(found):
             grain = math.ceil(MAPPED_GRAIN / operations)
             chooser.share_out(nest.axis, grain, "iterations do not wait for each other")
@@ -430,9 +413,8 @@ def _make_stoppable(
 ) -> None:
     """Lets the host stop a loop that may run long. An iteration takes about `operations`, and the loop runs
     this many `times`."""
-    eqns = [eqn for body in loop.bodies.values() for eqn in body.jaxpr.eqns]
-    has_inner = any(map(has_unknown_length, eqns))
-    if loop.length is None or has_inner or loop.length * operations * times > LAUNCH_WORK:
+    total_work = (loop.length or 0) * operations * times
+    if has_unknown_length(loop.eqn) or total_work > LAUNCH_WORK:
         why = "it may run long, and a user may not want to wait for its end"
         # A loop whose body is hoisted may be in vectors: what runs long is then a while before it, if any.
         axis = nest.axis if find_loop(chooser.kernel, nest.axis) else ""

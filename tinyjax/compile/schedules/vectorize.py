@@ -63,39 +63,39 @@ class Vectorize(LoopDirective):
         if self.width not in (2, 4, 8, 16):
             return "vectors have 2, 4, 8 or 16 elements"
         if self._is_one(kernel):
-            return next(obstacles(kernel, loop, self._lanes(loop)), "")
+            return next(obstacles(kernel, loop, self._lanes(kernel, loop)), "")
         reason = self._split(loop).why_not(kernel)
-        return reason or next(obstacles(kernel, loop, self._lanes_once_split(loop)), "")
+        return reason or next(obstacles(kernel, loop, self._lanes_once_split(kernel, loop)), "")
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         if not self._is_one(kernel):
             inner = replace(self, axis=f"{self.axis}_inner")
             return inner.apply(self._split(loop_over(kernel, self.axis)).apply(kernel))
         loops = loops_over(kernel, self.axis)
-        lanes = {id(loop): self._lanes(loop) for loop in loops}
-        assert not [reason for s in loops for reason in obstacles(kernel, s, lanes[id(s)])]
+        lanes = {id(loop): self._lanes(kernel, loop) for loop in loops}
         return replace(kernel, body=replaced(kernel.body, _Vectors(loops, lanes).around))
 
     def _is_one(self, kernel: ir.Kernel) -> bool:
         """Whether one vector has room for all iterations of each loop over the axis."""
         return all(chunk_of(loop, self.width)[0] for loop in loops_over(kernel, self.axis))
 
-    def _lanes(self, loop: ir.For) -> Lanes:
-        return Lanes(self.axis, loop.start, chunk_of(loop, self.width)[1], self.width, self.gather)
+    def _lanes(self, kernel: ir.Kernel, loop: ir.For) -> Lanes:
+        end = chunk_of(loop, self.width)[1]
+        return Lanes(self.axis, loop.start, end, self.width, self.gather).of(kernel, loop)
 
     def _split(self, loop: ir.For) -> Split:
         size = loop.stop - loop.start
         overlap = self.overlap and not size.is_const(size.lo // self.width * self.width)
         return Split(self.axis, self.width, overlap)
 
-    def _lanes_once_split(self, loop: ir.For) -> Lanes:
+    def _lanes_once_split(self, kernel: ir.Kernel, loop: ir.For) -> Lanes:
         """The lanes of any of the vectors."""
         size, width = loop.stop - loop.start, self.width
         first = index_var("chunk", 0, max(0, size.hi - 1) // width) * width + loop.start
         end = None if size.factor() % width == 0 else loop.stop
         if self._split(loop).overlap:
             first, end = first.min(loop.stop - width), None
-        return Lanes(self.axis, first, end, width, self.gather)
+        return Lanes(self.axis, first, end, width, self.gather).of(kernel, loop)
 
 
 class _Vectors:

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, cha
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.kernel.writer import Number, Operand, Writer
+
+T = TypeVar("T")
 
 # ---- writing statements ----
 
@@ -234,6 +236,11 @@ def repeat(
     return [variable.now for variable in variables]
 
 
+def of_precision(x: Number, single: T, double: T) -> T:
+    """What a formula has for the dtype of x, float32 or float64."""
+    return double if x.dtype == np.float64 else single
+
+
 # ---- definitions ----
 
 definitions: dict[str, Definition] = {}
@@ -243,10 +250,11 @@ class Definition:
     """A function of parameters of a dtype. Called from another definition, it is one operation there."""
 
     def __init__(
-        self, function: Callable[..., Number], dtype: np.typing.DTypeLike, is_rare: bool = False
-    ):
-        self.function, self.dtype, self.name = function, np.dtype(dtype), function.__name__
-        self.is_rare = is_rare
+        self, function: Callable[..., Number], dtype: np.typing.DTypeLike, is_rare: bool = False,
+        name: str = "",
+    ):  # fmt: skip
+        self.function, self.dtype, self.is_rare = function, np.dtype(dtype), is_rare
+        self.name = name or function.__name__
 
     def __call__(self, *args: Number) -> Number:
         return op(self.name, *args, dtype=self.kernel_function.result.dtype)
@@ -280,6 +288,14 @@ def definition_of(
         return made
 
     return add
+
+
+def float_definition(function: Callable[..., Number]) -> Callable[..., Number]:
+    """The definitions of a function of float32 and of one of float64, whose name ends with that; called from
+    another definition, it is the one for its argument's dtype."""
+    single, name = definition(function), f"{function.__name__}_float64"
+    double = definitions[name] = Definition(function, "float64", name=name)
+    return lambda *args: of_precision(args[0], single, double)(*args)
 
 
 def _named(function: KernelFunction, names: dict[str, str]) -> KernelFunction:

@@ -250,8 +250,8 @@ class Definition:
     """A function of parameters of a dtype. Called from another definition, it is one operation there."""
 
     def __init__(
-        self, function: Callable[..., Number], dtype: np.typing.DTypeLike, is_rare: bool = False,
-        name: str = "",
+        self, function: Callable[..., Number], dtype: np.typing.DTypeLike, name: str = "",
+        is_rare: bool = False,
     ):  # fmt: skip
         self.function, self.dtype, self.is_rare = function, np.dtype(dtype), is_rare
         self.name = name or function.__name__
@@ -273,29 +273,24 @@ class Definition:
         return _named(function, trace.names)
 
 
-def definition(function: Callable[..., Number]) -> Definition:
-    """The definition of a function of float32."""
-    return definition_of("float32")(function)
+def definition_of(*dtypes: str, is_rare: bool = False) -> Callable[..., Callable[..., Number]]:
+    """The definition of a function of parameters of a dtype, which may be one that is rarely called. Of
+    several dtypes, there is one for each, whose name ends with the dtype unless that is float32: called from
+    another definition, it is the one for its argument's dtype."""
 
-
-def definition_of(
-    dtype: str, is_rare: bool = False
-) -> Callable[[Callable[..., Number]], Definition]:
-    """The definition of a function of parameters of `dtype`, which may be one that is rarely called."""
-
-    def add(function: Callable[..., Number]) -> Definition:
-        definitions[function.__name__] = made = Definition(function, dtype, is_rare)
-        return made
+    def add(function: Callable[..., Number]) -> Callable[..., Number]:
+        made = {}
+        for dtype in dtypes:
+            is_plain = len(dtypes) == 1 or dtype == "float32"
+            name = function.__name__ if is_plain else f"{function.__name__}_{dtype}"
+            definitions[name] = made[np.dtype(dtype)] = Definition(function, dtype, name, is_rare)
+        return lambda *args: made[args[0].dtype](*args)
 
     return add
 
 
-def float_definition(function: Callable[..., Number]) -> Callable[..., Number]:
-    """The definitions of a function of float32 and of one of float64, whose name ends with that; called from
-    another definition, it is the one for its argument's dtype."""
-    single, name = definition(function), f"{function.__name__}_float64"
-    double = definitions[name] = Definition(function, "float64", name=name)
-    return lambda *args: of_precision(args[0], single, double)(*args)
+definition = definition_of("float32")
+float_definition = definition_of("float32", "float64")
 
 
 def _named(function: KernelFunction, names: dict[str, str]) -> KernelFunction:

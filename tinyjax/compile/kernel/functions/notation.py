@@ -102,8 +102,9 @@ class Array:
         self[index(0)] = x
 
     def combine(self, op: str, x: Number) -> None:
-        """now = op(now, x)"""
-        self.writer.body.append(ir.Combine(self.memory, index(0), op, x.value))
+        """now = op(now, x), in the dtype of the array"""
+        value = x.astype(self.memory.dtype).value
+        self.writer.body.append(ir.Combine(self.memory, index(0), op, value))
 
 
 class _Trace(StatementWriter):

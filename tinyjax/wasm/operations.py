@@ -12,7 +12,6 @@ import functools
 import math
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -297,4 +296,4 @@ def made_of(
     if found is None:
         return None
     of: Any = FLOAT32 if dtype in HALVES and op not in ROUNDED_TWICE else dtype
-    return replace(Definition(found, of).kernel_function, name=f"{op}_{of}_{given}")
+    return Definition(found, of, f"{op}_{of}_{given}").kernel_function

@@ -12,7 +12,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import Scope, kernel_text, lines_of
-from tinyjax.compile.codegen.helpers import strided_helper
+from tinyjax.compile.codegen.helpers import strided_load
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
@@ -193,7 +193,7 @@ def test_lines_know_the_equation_that_they_are_for():
 @pytest.mark.parametrize("w", [2, 4, 8, 16])
 @pytest.mark.parametrize("s", range(2, 9))
 def test_strided_loads_read_nothing_after_the_last_element(w, s):
-    text, lanes = strided_helper("load", "float", w, s).text, list(range(w))
+    text, lanes = strided_load("float", w, s).text, list(range(w))
     for first, numbers in re.findall(r"p \+ (\d+)\), (.*)\);", text):
         assert int(first) + w - 1 <= (w - 1) * s
         both = [*lanes, *range(int(first), int(first) + w)]

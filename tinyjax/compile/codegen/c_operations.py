@@ -18,7 +18,6 @@ from tinyjax.compile.codegen.c_text import (
     C_TYPES,
     atom_text,
     bits_text,
-    c_type,
     repeated_text,
     type_text,
 )
@@ -64,7 +63,7 @@ def _without_infinity(op: str, args: Sequence[Argument]) -> tuple[str, Sequence[
 
 def _operation_text(op: str, target: Value, args: Sequence[Argument], calls: Calls) -> str:
     first = args[0]
-    width = max(target.width, *[getattr(arg, "width", 1) for arg in args])
+    width = max(target.width, *[arg.width for arg in args])
     if (function := called(op, args, width)) is not None:
         return calls.call(function, *[repeated_text(arg, width) for arg in args])
     if (shift := _plain_shift(op, args)) is not None:
@@ -88,10 +87,8 @@ def _operation_text(op: str, target: Value, args: Sequence[Argument], calls: Cal
             return f"{atom_text(first)} + (int{width})({numbers}) * {atom_text(args[1])}"
         case "bitcast":
             return f"as_{C_TYPES[target.dtype]}{width if width > 1 else ''}({texts[0]})"
-        case "convert" if width == 1:
-            return _conversion_text(texts[0], first, target.dtype)
         case "convert":
-            return _vector_conversion_text(texts[0], _computed_in(first), target, calls)
+            return _conversion_text(texts[0], _computed_in(first), target, calls)
         case "truncate" if width > 1:
             return converted_text(texts[0], type_text(target))
         case "select" if width > 1 and (mask := _mask_type(target.dtype)) != "int":
@@ -207,26 +204,19 @@ def _element(arg: Argument, lane: int) -> Argument:
 # Floats out of an integer's range saturate and NaN becomes 0, as in XLA.
 
 
-def _conversion_text(text: str, arg: Argument, to: np.dtype) -> str:
-    """A number converted."""
-    if to == BOOL and not isinstance(arg, Index):
-        return f"{text} != 0"
-    if kind(_computed_in(arg)) == "f" and kind(to) in "iu":
-        return f"{text} != {text} ? 0 : convert_{c_type(to)}_sat({text})"
-    return f"({c_type(to)}){text}"
-
-
-def _vector_conversion_text(text: str, of: np.dtype, target: Value, calls: Calls) -> str:
-    """A vector converted, element by element."""
+def _conversion_text(text: str, of: np.dtype, target: Value, calls: Calls) -> str:
+    """A number converted, or each element of a vector."""
     to, result = FLOAT32 if target.dtype in HALVES else target.dtype, type_text(target)
+    if kind(of) == "f" and kind(to) in "iu":
+        return calls.call(widened(saturated(of, to), target.width), text)
+    if target.width == 1:
+        return f"{text} != 0" if to == BOOL else f"({result}){text}"
     if of == to:
         return text
     if of == BOOL:
         return converted_text(f"{text} & 1", result)
     if to == BOOL:
         return converted_text(f"{text} != ({C_TYPES[of]})0", result)
-    if kind(of) == "f" and kind(to) in "iu":
-        return calls.call(widened(saturated(of, to), target.width), text)
     return converted_text(text, result)
 
 

@@ -56,7 +56,7 @@ def atom_text(atom: Argument) -> str:
 def repeated_text(arg: Argument, width: int) -> str:
     """An operand as text; what is uniform is repeated for each element of a vector."""
     text = atom_text(arg)
-    if getattr(arg, "width", 1) == width:
+    if arg.width == width:
         return text
     if isinstance(arg, Index):
         return f"(int{width})({text})"

@@ -16,7 +16,7 @@ import numpy as np
 
 from tinyjax.compile.codegen.c_operations import converted_text, operation_text
 from tinyjax.compile.codegen.c_text import atom_text, repeated_text, storage_type, type_text
-from tinyjax.compile.codegen.helpers import Calls, interleave_helper, stopped_text, vector_access
+from tinyjax.compile.codegen.helpers import Calls, stopped_text, strided_store, vector_access
 from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, as_index, linear
@@ -96,7 +96,7 @@ def lines_of(body: ir.Body, scope: Scope, indent: str) -> Iterator[Line]:
         if isinstance(statement, list):  # one call for strided stores that fill all places
             first, values = statement[0], [_stored_text(s, scope.calls) for s in statement]
             t = storage_type(first.memory.dtype)
-            helper = interleave_helper(t, ir.width_of(first), first.stride)
+            helper = strided_store(t, ir.width_of(first), first.stride, len(values))
             text = scope.calls.call(helper, *values, f"{first.memory.name} + {first.index}")
             yield f"{indent}{text};", first.origin
             continue
@@ -254,7 +254,7 @@ def _element(memory: Memory, at: Index) -> str:
 def _load_text(load: ir.Load, calls: Calls) -> str:
     """An element, or several in a buffer or in a private array of numbers."""
     memory, width = load.memory, load.target.width
-    is_vector = width > getattr(memory, "width", 1)
+    is_vector = width > memory.width
     text = _element(memory, load.index)
     if is_vector:
         text = vector_access(load, calls)
@@ -267,7 +267,7 @@ def _load_text(load: ir.Load, calls: Calls) -> str:
 
 def _store_text(store: ir.Store, calls: Calls) -> str:
     text = _stored_text(store, calls)
-    if ir.width_of(store) <= getattr(store.memory, "width", 1):
+    if ir.width_of(store) <= store.memory.width:
         return f"{_element(store.memory, store.index)} = {text}"
     return vector_access(store, calls, text)
 
@@ -275,7 +275,7 @@ def _store_text(store: ir.Store, calls: Calls) -> str:
 def _stored_text(store: ir.Store, calls: Calls) -> str:
     """The value as it is in memory."""
     memory, value, width = store.memory, store.value, ir.width_of(store)
-    is_vector = width > getattr(memory, "width", 1)
+    is_vector = width > memory.width
     text = atom_text(value)
     if is_vector and value.dtype == np.bool_:
         text = converted_text(f"{text} & 1", f"uchar{width}")

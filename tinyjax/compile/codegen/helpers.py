@@ -130,18 +130,16 @@ LOAD_BY = """\
 }}
 """
 STORE_BY = """\
-__attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
-  for (int i = 0; i < {w}; ++i) p[i * {s}] = (({t} *)&x)[i];
+__attribute__((always_inline)) void {name}({parameters}, __global {t} *p) {{
+  for (int i = 0; i < {w}; ++i) {{ {stores} }}
 }}
 """
 
 
 @functools.cache
-def strided_helper(kind: str, t: str, w: int, s: int) -> Helper:
-    """The function that loads or stores `w` elements of the C type `t`, every `s`-th one."""
-    name, whole = f"tj_{kind}{w}_by{s}_{t}", memory_helper("load", t, w)
-    if kind == "store":
-        return Helper(name, STORE_BY.format(name=name, t=t, w=w, s=s))
+def strided_load(t: str, w: int, s: int) -> Helper:
+    """The function that loads `w` elements of the C type `t`, every `s`-th one."""
+    name, whole = f"tj_load{w}_by{s}_{t}", memory_helper("load", t, w)
     lines = []
     for n in range(1, s):
         first = min(n * w, (w - 1) * (s - 1))
@@ -157,21 +155,14 @@ def strided_helper(kind: str, t: str, w: int, s: int) -> Helper:
     return Helper(name, text, (whole,))
 
 
-INTERLEAVE = """\
-__attribute__((always_inline)) void {name}({parameters}, __global {t} *p) {{
-  for (int i = 0; i < {w}; ++i) {{ {stores} }}
-}}
-"""
-
-
 @functools.cache
-def interleave_helper(t: str, w: int, s: int) -> Helper:
-    """The function that stores `s` vectors of `w` elements of the C type `t`, an element of each in turn."""
-    name, parameters = f"tj_interleave{w}_by{s}_{t}", ", ".join(f"{t}{w} x{n}" for n in range(s))
-    stores = " ".join(f"p[i * {s} + {n}] = (({t} *)&x{n})[i];" for n in range(s))
-    return Helper(
-        name, INTERLEAVE.format(name=name, parameters=parameters, t=t, w=w, stores=stores)
-    )
+def strided_store(t: str, w: int, s: int, count: int = 1) -> Helper:
+    """The function that stores vectors of `w` elements of the C type `t`: the n-th one to every `s`-th place
+    from the n-th on. As many as `s` fill all places, an element of each in turn."""
+    name = f"tj_{'store' if count == 1 else 'interleave'}{w}_by{s}_{t}"
+    parameters = ", ".join(f"{t}{w} x{n}" for n in range(count))
+    stores = " ".join(f"p[i * {s} + {n}] = (({t} *)&x{n})[i];" for n in range(count))
+    return Helper(name, STORE_BY.format(name=name, parameters=parameters, t=t, w=w, stores=stores))
 
 
 # The first elements of a vector, as two smaller ones, which overlap.
@@ -222,7 +213,7 @@ def vector_access(access: ir.Load | ir.Store, calls: Calls, *value: str) -> str:
     if count := known_part(access):
         helper, part = first_helper(kind, t, width, count, space), []
     elif access.stride > 1:
-        helper = strided_helper(kind, t, width, access.stride)
+        helper = (strided_load if kind == "load" else strided_store)(t, width, access.stride)
     else:
         if kind == "store" and space and memory.size * memory.dtype.itemsize >= STREAMED:
             kind = "stream"

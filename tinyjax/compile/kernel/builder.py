@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.complex_pairs import Pair, constant_pair, pair_operation
-from tinyjax.compile.kernel.functions.notation import StatementWriter
+from tinyjax.compile.kernel.functions.notation import Array, StatementWriter
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.known import NOT_LINEAR, index_of, known_result
 from tinyjax.compile.kernel.memref import MemRef
@@ -280,30 +280,19 @@ class Builder(StatementWriter):
         sizes, dtype = rule.sizes(eqn), eqn.outvars[0].aval.dtype
         if 0 in sizes:  # nothing to combine, and no place to ask rules about
             return ir.Const(rule.identity(dtype), dtype)
-        accumulator = self.make_accumulator(eqn, rule)
+        total = self.accumulator(rule, dtype)
         with self.loops(sizes) as reduced:
-            self.combine(rule, accumulator, self.term(ctx, eqn, rule, reduced))
-        return self.converted(self.read(accumulator, index(0)), dtype)
+            total.combine(rule.op, self.term(ctx, eqn, rule, reduced))
+        return total.now.astype(dtype).value
 
     def term(
         self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction, reduced: Position
-    ) -> ir.Scalar:
+    ) -> Number:
         """One of the elements that a reduction combines."""
         operands = (Operand(self, v) for v in eqn.invars)
-        return rule.term(ctx, reduced, *operands, **eqn.params).value
+        return rule.term(ctx, reduced, *operands, **eqn.params)
 
-    def make_accumulator(self, eqn: JaxprEqn, rule: Reduction) -> MemRef:
-        """A variable set to the identity."""
-        dtype = sum_dtype(eqn.outvars[0].aval.dtype)
-        array = self.array("acc", dtype, initial=rule.identity(dtype))
-        return MemRef(array.memory)
-
-    def combine(self, rule: Reduction, accumulator: MemRef, value: ir.Scalar) -> None:
-        """accumulator = op(accumulator, value)"""
-        array = accumulator.memory
-        assert isinstance(array, ir.PrivateArray)
-        value = self.converted(value, array.dtype)
-        self.body.append(ir.Combine(array, index(0), rule.op, value))
-
-    def converted(self, atom: ir.Scalar, dtype: np.dtype) -> ir.Scalar:
-        return atom if atom.dtype == dtype else self.let("convert", (atom,), dtype)
+    def accumulator(self, rule: Reduction, dtype: np.dtype) -> Array:
+        """A variable, for a result of `dtype`, set to the identity."""
+        dtype = sum_dtype(dtype)
+        return self.array("acc", dtype, initial=rule.identity(dtype))

@@ -69,7 +69,7 @@ def _check_statement(statement: ir.Statement, scope: dict[str, Any], same: Same)
             _define(scope, target.name, target)
         case ir.Store(memory, at, value, end):
             _check_access(memory, at, ir.reach(statement), end, scope)
-            if getattr(memory, "width", 1) not in (1, ir.width_of(statement)):
+            if memory.width not in (1, ir.width_of(statement)):
                 raise KernelError(f"{value} has not the width of {memory.name}'s elements")
             _check_atom(value, scope)
             if value.dtype != memory.dtype:
@@ -111,7 +111,7 @@ def _check_statement(statement: ir.Statement, scope: dict[str, Any], same: Same)
 
 def _check_condition(condition: ir.Scalar, scope: dict[str, Any]) -> None:
     _check_atom(condition, scope)
-    is_one_bool = condition.dtype == np.bool_ and getattr(condition, "width", 1) == 1
+    is_one_bool = condition.dtype == np.bool_ and condition.width == 1
     _require(is_one_bool, f"{condition} is no boolean")
 
 
@@ -148,7 +148,7 @@ def _check_atom(atom: ir.Argument, scope: dict[str, Any]) -> None:
             name = variable.args[0]
             _require(name in scope, f"index {name} is not defined")
             made = scope[name]
-            width = getattr(made, "width", 1)
+            width = made.width
             _require(width == 1, f"index {name} is a vector of {width}")
             if isinstance(made, Index) and (made.lo < variable.lo or variable.hi < made.hi):
                 spans = f"{made.lo} .. {made.hi}, but {variable.lo} .. {variable.hi} in this index"

@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Index:
     args: tuple[Any, ...]
     lo: int
     hi: int
+    width: ClassVar[int] = 1
 
     def __add__(self, other: Index | int) -> Index:
         a, b = self, index(other)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class Const:
 
     value: Any
     dtype: np.dtype
+    width: ClassVar[int] = 1
 
     def __str__(self) -> str:
         return str(self.value)
@@ -108,6 +109,7 @@ class Buffer:
     dtype: np.dtype
     size: int
     role: str
+    width: ClassVar[int] = 1
 
     def __str__(self) -> str:
         return f"{self.name}: {short_name(self.dtype)}[{self.size}]"
@@ -183,8 +185,7 @@ Access = Load | Store | Combine
 
 def width_of(access: Access) -> int:
     """The elements of the vector that is loaded, stored or combined; one of a number."""
-    value = access.target if isinstance(access, Load) else access.value
-    return getattr(value, "width", 1)
+    return (access.target if isinstance(access, Load) else access.value).width
 
 
 def reach(access: Load | Store) -> int:
@@ -349,8 +350,7 @@ def _typed(target: Value) -> str:
 
 def _width(value: Scalar | PrivateArray) -> str:
     """`x16` for a vector of sixteen elements."""
-    width = getattr(value, "width", 1)
-    return f" x{width}" if width > 1 else ""
+    return f" x{value.width}" if value.width > 1 else ""
 
 
 def _element(

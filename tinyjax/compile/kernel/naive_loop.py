@@ -174,7 +174,7 @@ class LoopNest(BodyBuilder):
         carry = [self.private(v, "carry") for v in loop.last_carry]
         for place, v, last in zip(carry, loop.carry, loop.last_carry):
             if v in self.computed:
-                self.fill(place, v)
+                self.fill({v: place})
             else:
                 self.copy(self.operand(v), place, last)
         consts = [*map(self.operand, loop.condition_consts), *map(self.operand, loop.consts)]
@@ -197,5 +197,5 @@ class LoopNest(BodyBuilder):
             raise NoKernelError("an array of all examples is the same in every iteration")
         assert isinstance(v, Var)
         place = self.private(v)
-        self.fill(place, v)
+        self.fill({v: place})
         return place

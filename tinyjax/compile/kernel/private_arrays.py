@@ -130,10 +130,13 @@ class PrivateArrayBuilder(Builder):
                 new = self.let("select", (holds, new, self.read(place, i)), new.dtype)
             self.write(place, i, new)
 
-    def fill(self, place: MemRef, v: Var) -> None:
-        """Computes all elements of `v` and stores them."""
-        with self.positions(v) as at:
-            self.write(place, at.flat, self.element(v, at))
+    def fill(self, places: dict[Var, MemRef]) -> None:
+        """Computes all elements of values of one shape and stores them, those at a position together: a
+        store may overwrite an operand of another value."""
+        with self.positions(next(iter(places))) as at:
+            values = [self.element(v, at) for v in places]
+            for place, value in zip(places.values(), values):
+                self.write(place, at.flat, value)
 
     # ---- groups of equations ----
 
@@ -158,9 +161,5 @@ class PrivateArrayBuilder(Builder):
                     self.copy(value, direct[v], v)
             return
         places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
-        with self.positions(group.outputs[0]) as position:
-            # All are computed before any is stored: a store may overwrite an operand of another.
-            values = [self.element(v, position) for v in group.outputs]
-            for v, value in zip(group.outputs, values):
-                self.write(places[v], position.flat, value)
+        self.fill(places)
         self.places.update(places)

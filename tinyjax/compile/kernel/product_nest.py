@@ -29,8 +29,9 @@ from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.functions.notation import mul_add
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import Kernel, Scalar, statements_of
+from tinyjax.compile.kernel.kernel_ir import Kernel, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.products import sides_of, summed_together
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import JaxprEqn, Var
@@ -67,12 +68,12 @@ class _ProductNest(NestBuilder):
         first = int(sizes[0] == 1)  # a batch of one has no loop
         with self.loops(sizes[first:], names[first:]) as at:
             position = self.position([*[index(0)] * first, *at.coords])
-            result = self.converted(self._sum(position), self.out.aval.dtype)
-            self.set_element(self.out, position, result)
+            result = self._sum(position).astype(self.out.aval.dtype)
+            self.set_element(self.out, position, result.value)
             for v in self.outputs:
                 self.store_output(v, position)
 
-    def _sum(self, position: rules.Position) -> Scalar:
+    def _sum(self, position: rules.Position) -> Number:
         acc = self.array("acc", self.dtype)
         ctx = rules.LoweringRuleContext(self, self.eqn, self.out, position)
         # the loops over k, or over k1, k2, ...
@@ -85,7 +86,7 @@ class _ProductNest(NestBuilder):
             x, y = (factor.astype(self.dtype) for factor in factors)
             so_far = acc.now
             acc.now = mul_add(x, y, so_far) if self.dtype.kind == "f" else x * y + so_far
-        return acc.now.value
+        return acc.now
 
     def _sizes(self, run: Sequence[int]) -> list[int]:
         return [self.summed[axis] for axis in run]

@@ -36,6 +36,7 @@ from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, PrivateArray, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder, statements_for
 from tinyjax.compile.kernel.memref import Example, MemRef
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
@@ -137,7 +138,7 @@ class _ReductionNest(NestBuilder):
         accumulators = {}
         for eqn in level:
             with statements_of(eqn):
-                accumulators[eqn] = self.make_accumulator(eqn, self.rules[eqn])
+                accumulators[eqn] = self.accumulator(self.rules[eqn], eqn.outvars[0].aval.dtype)
         arrays = {v: self._row(v, at) for v in keep}
         with self._sweep() as place:
             for v, array in arrays.items():
@@ -150,13 +151,15 @@ class _ReductionNest(NestBuilder):
                     (out,), rule = eqn.outvars, self.rules[eqn]
                     ctx = rules.LoweringRuleContext(self, eqn, out, result.reshaped(out.aval.shape))
                     term = self.term(ctx, eqn, rule, place.reshaped(rules.axes_sizes(eqn)))
-                    self.combine(rule, accumulator, term)
+                    accumulator.combine(rule.op, term)
         self.places |= arrays
         for eqn, accumulator in accumulators.items():
             (out,) = eqn.outvars
             with statements_of(eqn):
-                total = self.read(accumulator, index(0), self.names[out])
-                self.set_element(out, result, self.converted(total, out.aval.dtype))
+                total = Number(
+                    self, self.read(MemRef(accumulator.memory), index(0), self.names[out])
+                )
+                self.set_element(out, result, total.astype(out.aval.dtype).value)
 
     def _numbers_for(self, roots: Sequence[Var], at: rules.Position) -> None:
         """Computes numbers that are constant in a row, or everywhere, before the sweep that needs them."""

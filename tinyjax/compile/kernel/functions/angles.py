@@ -1,11 +1,11 @@
-"""sin, cos, tan, asin, acos, atan and atan2 of float32.
+"""sin, cos, tan, asin, acos, atan and atan2 of float32 and float64.
 
 An angle of any size is reduced to an eighth of a turn; the inverse starts from the smaller one of two ratios.
 Within 4 units in the last place.
 
 Source: S. Moshier, Cephes Math Library (1989), single precision, https://www.netlib.org/cephes/, for the
 method and the polynomials of sin and cos; other polynomials are fitted so that the largest relative error
-is smallest. Large angles: M. Payne and R. Hanek, SIGNUM Newsletter 18 (1983).
+is smallest. Those of float64 are series. Large angles: M. Payne and R. Hanek, SIGNUM Newsletter 18 (1983).
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.compile.kernel.functions.exponentials import SHIFT
+from tinyjax.compile.kernel.functions.exponentials import shift
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     as_float,
     as_int,
     definition,
     definition_of,
+    float_definition,
     mul_add,
+    of_precision,
     polynomial,
     select,
     sqrt,
@@ -31,10 +33,13 @@ from tinyjax.compile.kernel.functions.notation import (
     with_sign_of,
 )
 
-PI, HALF_PI, QUARTER_PI = 3.14159274, 1.57079637, 0.785398185  # as float32
-PI_REST, HALF_PI_REST = -8.74227766e-8, -4.37113883e-8  # what there is left of them
-REST = -2.78275339e-8  # the same, as a part of it
-ATAN_LIMIT = 0.41421356  # tan(pi/8)
+PI, HALF_PI, QUARTER_PI = math.pi, math.pi / 2, math.pi / 4
+PI_REST, HALF_PI_REST = -8.74227766e-8, -4.37113883e-8  # what is left of them as float32
+REST = (-2.78275339e-8, 3.8981718325193755e-17)  # the same, as a part of the float32 or float64
+ATAN_LIMIT = 0.41421356237309505  # tan(pi/8)
+# pi/2 in parts of 11 or 33 bits, whose products with integers are exact
+HALF_PI_SINGLE = (1.5703125, 4.837512969970703e-4, 7.549533620476723e-8, 2.563344e-12)
+HALF_PI_DOUBLE = (1.5707963267341256, 6.0771005063039660e-11, 2.0222662487959506e-21)
 
 # ---- large angles ----
 
@@ -87,12 +92,11 @@ def far_angle(x: Number) -> tuple[Number, Number]:
 
 
 def near_angle(x: Number) -> tuple[Number, Number]:
-    """An integer whose last bits are those of n, the nearest integer to x / (pi/2), and x - n pi/2, with pi/2
-    in four parts of 11 bits, whose products with n are exact."""
-    m = mul_add(x, 0.636619772, SHIFT)
-    n = m - SHIFT
-    r = mul_add(n, -1.5703125, x)
-    for part in (4.837512969970703e-4, 7.549533620476723e-8, 2.563344e-12):
+    """An integer whose last bits are those of n, the nearest integer to x / (pi/2), and x - n pi/2."""
+    m = mul_add(x, 2.0 / math.pi, shift(x))
+    n = m - shift(x)
+    r = x
+    for part in of_precision(x, HALF_PI_SINGLE, HALF_PI_DOUBLE):
         r = mul_add(n, -part, r)
     return as_int(m), r
 
@@ -105,12 +109,21 @@ def angle(x: Number) -> list[Number]:
 def sine(quarter: Number, r: Number) -> Number:
     """sin(r + quarter * pi / 2): by the quarter, a polynomial for sin(r) or one for cos(r), and its sign."""
     z = r * r
-    s = polynomial(z, -1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+    s = polynomial(z, *of_precision(r, SIN, alternating_series(19)))
     s = mul_add(s * z, r, r)
-    c = polynomial(z, 2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+    c = polynomial(z, *of_precision(r, COS, alternating_series(20)[:-1]))
     c = mul_add(c * z, z, -0.5 * z) + 1.0
     y = select((quarter & 1) != 0, c, s)
-    return as_float(as_int(y) ^ ((quarter & 2) << 30))
+    return as_float(as_int(y) ^ ((quarter & 2) << of_precision(r, 30, 62)))
+
+
+SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+
+
+def alternating_series(last: int) -> list[float]:
+    """1 / last!, and every second one down to 1 / 2! or 1 / 3!, with their signs in sin and cos"""
+    return [(-1) ** (n // 2) / math.factorial(n) for n in range(last, 1, -2)]
 
 
 @definition
@@ -173,28 +186,31 @@ def acos(x: Number) -> Number:
 
 # atan(t) for t from -tan(pi/8) to tan(pi/8). Beyond, atan(x) = pi/4 + atan((x - 1) / (x + 1)), and for
 # large x, pi/2 + atan(-1 / x).
-@definition
+@float_definition
 def small_atan(t: Number) -> Number:
     z = t * t
-    p = polynomial(z, -6.08345345e-2, 1.05960019e-1, -1.42438486e-1, 1.99984893e-1, -3.33333164e-1)
+    p = polynomial(z, *of_precision(t, ATAN, [(-1) ** n / (2 * n + 1) for n in range(21, 0, -1)]))
     return mul_add(t * z, p, t)
 
 
-@definition
+ATAN = (-6.08345345e-2, 1.05960019e-1, -1.42438486e-1, 1.99984893e-1, -3.33333164e-1)
+
+
+@float_definition
 def atan(x: Number) -> Number:
     size = abs(x)
-    is_large = size > 2.41421356
+    is_large = size > 2.4142135623730950
     is_middle = size > ATAN_LIMIT
     above = select(is_large, -1.0, select(is_middle, size - 1.0, size))
     below = select(is_large, size, select(is_middle, size + 1.0, 1.0))
-    start = select(is_large, HALF_PI, select(is_middle, QUARTER_PI, 0.0))
-    y = start + mul_add(start, REST, small_atan(above / below))
+    start = select(is_large, HALF_PI, select(is_middle, x.dtype.type(QUARTER_PI), 0.0))
+    y = start + mul_add(start, of_precision(x, *REST), small_atan(above / below))
     return with_sign_of(y, x)
 
 
 # The angle of the smaller size over the larger, and from there to that of y over x. The scale keeps the
 # sum of two large sizes finite, and the difference of two small ones from being 0.
-@definition
+@float_definition
 def atan2(y: Number, x: Number) -> Number:
     up = abs(y)
     along = abs(x)
@@ -202,16 +218,17 @@ def atan2(y: Number, x: Number) -> Number:
     most = select(is_steep, up, along)
     least = select(is_steep, along, up)
     is_middle = (least > ATAN_LIMIT * most) | (least == math.inf)
-    scale = select(most > 1.0, 0.25, 2.0**24)
+    scale = select(most > 1.0, 0.25, x.dtype.type(of_precision(x, 2.0**24, 2.0**53)))
     difference = select(least == most, 0.0, least * scale - most * scale)
     above = select(is_middle, difference, least)
     far_below = select(most == 0.0, 1.0, most)
     below = select(is_middle, least * scale + most * scale, far_below)
     small = small_atan(above / below)
-    a = select(is_middle, QUARTER_PI + (small - 2.18556941e-8), small)
+    rest = of_precision(x, 2.18556941e-8, -3.0616169978683830e-17)
+    a = select(is_middle, QUARTER_PI + (small - rest), small)
     is_left = as_int(x) < 0
-    start = select(is_steep, HALF_PI, select(is_left, PI, 0.0))
+    start = select(is_steep, HALF_PI, select(is_left, x.dtype.type(PI), 0.0))
     a = select(is_steep, -a, a)
     a = select(is_left, -a, a)
-    a = start + mul_add(start, REST, a)
+    a = start + mul_add(start, of_precision(x, *REST), a)
     return select((x != x) | (y != y), x + y, with_sign_of(a, y))

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from tinyjax.compile.kernel.functions.kernel_function import KernelFunction
 from tinyjax.compile.kernel.functions.notation import (
     Definition,
     Number,
-    definition,
     definition_of,
     op,
     repeat,
@@ -36,27 +34,12 @@ from tinyjax.compile.kernel.functions.notation import (
 
 
 # -2**31 / -1 is 2**31, which is no int32: it becomes -2**31.
-@definition_of("int32")
-def div_int32(x: Number, y: Number) -> Number:
+@definition_of("int32", "uint32")
+def div(x: Number, y: Number) -> Number:
     q = x.astype("float64") / select(y == 0, 1, y).astype("float64")
-    inside = select(q < 2147483648.0, q, -2147483648.0)
-    return select(y == 0, -1, truncate(inside, "int32"))
-
-
-@definition_of("uint32")
-def div_uint32(x: Number, y: Number) -> Number:
-    q = x.astype("float64") / select(y == 0, 1, y).astype("float64")
-    return select(y == 0, 0xFFFFFFFF, truncate(q, "uint32"))
-
-
-@definition_of("int32")
-def rem_int32(x: Number, y: Number) -> Number:
-    return x - div_int32(x, y) * y
-
-
-@definition_of("uint32")
-def rem_uint32(x: Number, y: Number) -> Number:
-    return x - div_uint32(x, y) * y
+    if x.dtype.kind == "i":
+        q = select(q < 2147483648.0, q, -2147483648.0)
+    return select(y == 0, ~x.dtype.type(0), truncate(q, x.dtype.name))
 
 
 @functools.cache
@@ -70,7 +53,7 @@ def saturated(of: np.dtype, to: np.dtype) -> KernelFunction:
         y = op("truncate", select(x > low, select(x < high, x, high), low), dtype=to)
         return select(x != x, to.type(0), select(x >= limit, to.type(info.max), y))
 
-    return replace(Definition(saturate, of).kernel_function, name=f"saturate_{of}_{to}")
+    return Definition(saturate, of, f"saturate_{of}_{to}").kernel_function
 
 
 # ---- the remainder of floats ----
@@ -96,8 +79,10 @@ def of_large_quotient(x: Number, y: Number) -> Number:
     return rest
 
 
-@definition
+@definition_of("float32", "int32", "uint32")
 def rem(x: Number, y: Number) -> Number:
+    if x.dtype.kind != "f":
+        return x - div(x, y) * y
     size, divisor = (abs(part).astype("float64") for part in (x, y))
     is_number = (abs(x) < math.inf) & (abs(y) > 0.0)
     is_less = abs(x) < abs(y)

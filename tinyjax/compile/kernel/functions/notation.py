@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, cha
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.kernel.writer import Number, Operand, Writer
+
+T = TypeVar("T")
 
 # ---- writing statements ----
 
@@ -100,8 +102,9 @@ class Array:
         self[index(0)] = x
 
     def combine(self, op: str, x: Number) -> None:
-        """now = op(now, x)"""
-        self.writer.body.append(ir.Combine(self.memory, index(0), op, x.value))
+        """now = op(now, x), in the dtype of the array"""
+        value = x.astype(self.memory.dtype).value
+        self.writer.body.append(ir.Combine(self.memory, index(0), op, value))
 
 
 class _Trace(StatementWriter):
@@ -234,6 +237,11 @@ def repeat(
     return [variable.now for variable in variables]
 
 
+def of_precision(x: Number, single: T, double: T) -> T:
+    """What a formula has for the dtype of x, float32 or float64."""
+    return double if x.dtype == np.float64 else single
+
+
 # ---- definitions ----
 
 definitions: dict[str, Definition] = {}
@@ -243,10 +251,11 @@ class Definition:
     """A function of parameters of a dtype. Called from another definition, it is one operation there."""
 
     def __init__(
-        self, function: Callable[..., Number], dtype: np.typing.DTypeLike, is_rare: bool = False
-    ):
-        self.function, self.dtype, self.name = function, np.dtype(dtype), function.__name__
-        self.is_rare = is_rare
+        self, function: Callable[..., Number], dtype: np.typing.DTypeLike, name: str = "",
+        is_rare: bool = False,
+    ):  # fmt: skip
+        self.function, self.dtype, self.is_rare = function, np.dtype(dtype), is_rare
+        self.name = name or function.__name__
 
     def __call__(self, *args: Number) -> Number:
         return op(self.name, *args, dtype=self.kernel_function.result.dtype)
@@ -265,21 +274,24 @@ class Definition:
         return _named(function, trace.names)
 
 
-def definition(function: Callable[..., Number]) -> Definition:
-    """The definition of a function of float32."""
-    return definition_of("float32")(function)
+def definition_of(*dtypes: str, is_rare: bool = False) -> Callable[..., Callable[..., Number]]:
+    """The definition of a function of parameters of a dtype, which may be one that is rarely called. Of
+    several dtypes, there is one for each, whose name ends with the dtype unless that is float32: called from
+    another definition, it is the one for its argument's dtype."""
 
-
-def definition_of(
-    dtype: str, is_rare: bool = False
-) -> Callable[[Callable[..., Number]], Definition]:
-    """The definition of a function of parameters of `dtype`, which may be one that is rarely called."""
-
-    def add(function: Callable[..., Number]) -> Definition:
-        definitions[function.__name__] = made = Definition(function, dtype, is_rare)
-        return made
+    def add(function: Callable[..., Number]) -> Callable[..., Number]:
+        made = {}
+        for dtype in dtypes:
+            is_plain = len(dtypes) == 1 or dtype == "float32"
+            name = function.__name__ if is_plain else f"{function.__name__}_{dtype}"
+            definitions[name] = made[np.dtype(dtype)] = Definition(function, dtype, name, is_rare)
+        return lambda *args: made[args[0].dtype](*args)
 
     return add
+
+
+definition = definition_of("float32")
+float_definition = definition_of("float32", "float64")
 
 
 def _named(function: KernelFunction, names: dict[str, str]) -> KernelFunction:

@@ -18,11 +18,10 @@ from __future__ import annotations
 import math
 
 from tinyjax.compile.kernel.functions.exponentials import (
-    FRACTION,
-    SQRT_HALF,
     exp,
     half_exp,
     log_double,
+    parts_of,
 )
 from tinyjax.compile.kernel.functions.notation import (
     Number,
@@ -121,9 +120,8 @@ def log_of_1_plus(x: Number) -> Number:
     )  # fmt: skip
     ratio = p / q
     near_0 = x + mul_add(-0.5, x2, x * x2 * ratio)
-    bits = as_int(1.0 + x) - SQRT_HALF
-    e = (bits >> 23).astype("float32")
-    f = as_float((bits & FRACTION) + SQRT_HALF) - 1.0
+    f, exponent = parts_of(1.0 + x)
+    e = exponent.astype("float32")
     f2 = f * f
     f3 = f2 * f
     a = polynomial(f, 7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1)

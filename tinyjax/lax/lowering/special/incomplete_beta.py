@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 
-from tinyjax.compile.kernel.functions.doubles import exp_float64
-from tinyjax.compile.kernel.functions.exponentials import log_double
+from tinyjax.compile.kernel.functions.exponentials import exp, log_double
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     clamp,
@@ -57,7 +56,7 @@ def regularized_incomplete_beta(a: Number, b: Number, x: Number) -> Number:
     rest = 1.0 - t
     t, rest = select(is_left, t, rest), select(is_left, rest, t)
     logarithm = p * log_double(t) + q * log_double(rest) + lgamma_float64(p + q)
-    unit = exp_float64(logarithm - lgamma_float64(p) - lgamma_float64(q))
+    unit = exp(logarithm - lgamma_float64(p) - lgamma_float64(q))
     part = unit * fraction(p, q, t) / p
     found = select(is_left, part, maximum(1.0 - part, 0.0)).astype("float32")
     usual = select(is_inside, found, x)  # 0 at 0, 1 at 1

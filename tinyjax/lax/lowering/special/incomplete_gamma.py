@@ -13,8 +13,7 @@ import math
 
 import numpy as np
 
-from tinyjax.compile.kernel.functions.doubles import exp_float64
-from tinyjax.compile.kernel.functions.exponentials import log_double
+from tinyjax.compile.kernel.functions.exponentials import exp, log_double
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     clamp,
@@ -85,7 +84,7 @@ def within(a: Number, x: Number) -> tuple[Number, Number, Number, Number]:
 
 def density(a: Number, x: Number) -> Number:
     """x**a exp(-x) / gamma(a)"""
-    return exp_float64(a * log_double(x) - x - lgamma_float64(a))
+    return exp(a * log_double(x) - x - lgamma_float64(a))
 
 
 def probability(a: Number, x: Number, is_upper: bool) -> Number:
@@ -96,7 +95,7 @@ def probability(a: Number, x: Number, is_upper: bool) -> Number:
     eta = deviation(s, t)
     z = eta * sqrt(0.5 * s)
     z, sign = (z, 1.0) if is_upper else (-z, -1.0)
-    moved = exp_float64(-z * z) / sqrt(2.0 * math.pi * s) * (eta / 12.0 - 1.0 / 3)
+    moved = exp(-z * z) / sqrt(2.0 * math.pi * s) * (eta / 12.0 - 1.0 / 3)
     normal = 0.5 * erfc(z.astype("float32")).astype("float64") + sign * moved
     usual = (maximum(1.0 - lower, 0.0), upper) if is_upper else (lower, maximum(1.0 - upper, 0.0))
     found = select(by_series, usual[0], select(by_fraction, usual[1], normal)).astype("float32")

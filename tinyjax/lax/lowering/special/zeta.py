@@ -12,8 +12,7 @@ import math
 
 import numpy as np
 
-from tinyjax.compile.kernel.functions.doubles import exp_float64
-from tinyjax.compile.kernel.functions.exponentials import SHIFT_DOUBLE, log_double
+from tinyjax.compile.kernel.functions.exponentials import exp, log_double, shift
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     clamp,
@@ -36,7 +35,7 @@ BERNOULLI = (1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600)  # B_2k / (2k)!
 
 def is_integer(x: Number) -> Number:
     """Of float64s from 0 to 2**51."""
-    return (x + SHIFT_DOUBLE) - SHIFT_DOUBLE == x
+    return (x + shift(x)) - shift(x) == x
 
 
 # Terms left of 0 are added first, each with the one that is as far right of it: for an odd x these are almost
@@ -53,7 +52,7 @@ def zeta_double(x: Number, q: Number) -> Number:
     )  # of a term and its mirror image
 
     def pair(a: Number) -> Number:
-        right, left = (exp_float64(-s * log_double(x)) for x in (2.0 * middle - a, -a))
+        right, left = (exp(-s * log_double(x)) for x in (2.0 * middle - a, -a))
         return right + sign * left
 
     total, a = repeat(
@@ -65,14 +64,14 @@ def zeta_double(x: Number, q: Number) -> Number:
     )
     a = select(start < 0.0, 2.0 * middle + 1.0 - start, a)
     for _ in range(TERMS):
-        total = total + exp_float64(-s * log_double(a))
+        total = total + exp(-s * log_double(a))
         a = a + 1.0
     by_a = 1.0 / a
     rest, factor = a / (s - 1.0) + 0.5, s * by_a
     for k, number in enumerate(BERNOULLI):
         rest = rest + number * factor
         factor = factor * ((s + (2 * k + 1.0)) * by_a) * ((s + (2 * k + 2.0)) * by_a)
-    found = total + maximum(rest * exp_float64(-s * log_double(a)), 0.0)
+    found = total + maximum(rest * exp(-s * log_double(a)), 0.0)
     of_right = select(q == math.inf, 0.0, found)
     of_any = select(is_pole, math.inf, select((q < 0.0) & ~is_integer(s), math.nan, of_right))
     value = select(x < 1.0, math.nan, select(x == 1.0, math.inf, of_any))
@@ -88,7 +87,7 @@ def zeta(x: Number, q: Number) -> Number:
 @definition
 def polygamma(m: Number, x: Number) -> Number:
     order = m.astype("float64") + 1.0
-    size = exp_float64(lgamma_float64(order)) * zeta_double(order, x.astype("float64"))
+    size = exp(lgamma_float64(order)) * zeta_double(order, x.astype("float64"))
     is_even = is_integer(0.5 * order)
     found = select(is_even, size, -size).astype("float32")
     (found,) = where_any(m == 0.0, lambda: [digamma(x)], [found])

@@ -1,5 +1,6 @@
 """Fourier transforms as kernels: what they compute, and for which sizes."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -58,9 +59,20 @@ def test_a_middle_axis_and_a_batch() -> None:
     np.testing.assert_allclose(found, np.fft.fft(x, axis=1), atol=1e-5)
 
 
-def test_sizes_with_large_primes_and_lone_rows_are_host_steps() -> None:
+def test_sizes_with_large_primes_and_empty_arrays_are_host_steps() -> None:
     assert "host" in steps(jnp.fft.fft, operand("fft", (16, 22)))
-    assert "host" in steps(jnp.fft.fft, operand("fft", (64,)))
+    assert "host" in steps(jnp.fft.fft, operand("fft", (0, 8)))
+
+
+@pytest.mark.parametrize("shape", [(2,), (7,), (30,), (49,), (128,), (343,), (3, 50), (2, 2, 64)])
+def test_few_rows_are_kernels_too(shape: tuple[int, ...]) -> None:
+    for name in NAMES[:4]:
+        x = operand(name, shape)
+        sizes = {"n": shape[-1]} if name == "irfft" else {}
+        fun = functools.partial(getattr(jnp.fft, name), **sizes)
+        assert "host" not in steps(fun, x)
+        expected = getattr(np.fft, name)(x, **sizes)
+        np.testing.assert_allclose(jax.jit(fun)(x), expected, atol=1e-6 * np.abs(expected).max())
 
 
 def test_a_loop_with_transforms_has_no_host_steps() -> None:

@@ -4,13 +4,13 @@ import tinyjax as jax
 from tinyjax import lax
 from tinyjax import numpy as jnp
 
-X = np.float32(np.random.default_rng(0).random(8))
+X = np.float32(np.random.default_rng(0).random(11))  # a prime: its transforms run on the host
 
 
 def test_host_steps_that_are_the_same_in_all_iterations_run_once():
     def f(x, k):
         def step(_, x):
-            return jnp.fft.irfft(jnp.fft.rfft(x) * jnp.fft.rfft(k * 2), 8) + x
+            return jnp.fft.irfft(jnp.fft.rfft(x) * jnp.fft.rfft(k * 2), 11) + x
 
         return lax.fori_loop(0, 3, step, x)
 

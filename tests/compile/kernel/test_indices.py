@@ -40,6 +40,8 @@ def test_rows_and_columns_are_put_together_again():
     flat, i = index_var("f", 0, 59), index_var("i1", 0, 3)
     assert flat // 5 * 5 + flat % 5 is flat
     assert str((i * 12 + flat // 5) * 5 + flat % 5) == "i1 * 60 + f"
+    assert str((i * 13 + flat // 5 + 1) * 5 + flat % 5) == "(i1 * 13 + 1) * 5 + f"
+    assert str((flat // 5 - i + 3) * 5 + flat % 5) == "(0 - i1 + 3) * 5 + f"
 
 
 def test_the_row_of_an_element_is_found_without_a_division():

@@ -303,6 +303,39 @@ def test_a_new_carry_is_stored_over_the_old_one_where_nothing_else_reads_that():
     agree(reversing, floats(5))
 
 
+def test_a_chain_of_updates_and_loops_changes_a_carry_in_place():
+    def visit(x, i):
+        is_new = x[i] > 0
+        x = x.at[i].set(jnp.where(is_new, x[0] + 1, x[i]))
+        halve = lambda s: (s[0].at[s[1]].multiply(0.5), s[1] - 1)  # noqa: E731
+        x, at = lax.while_loop(lambda s: s[1] > i, halve, (x, 5))
+        x = lax.fori_loop(0, 2, lambda k, x: x.at[k].add(x[k + 1]), x)
+        return x.at[at].set(x[1]), (is_new, at)
+
+    f = lambda x, at: lax.scan(visit, x, at)  # noqa: E731
+    args = floats(9), np.array([1, 3, 8, 3])
+    text = str(loop_of(f, *args))
+    assert text.count(" = 9 elements") == 1
+    agree(f, *args, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda x, y: x.at[1].set(2.0) + x[::-1],  # the old array is read afterwards
+        lambda x, y: x.at[1].set(2.0).at[y.sum().astype(int) % 5].set(x[1]),
+        lambda x, y: lax.fori_loop(0, 3, lambda i, y: y.at[i].set(x[i + 1]), x),  # and meanwhile
+        lambda x, y: lax.fori_loop(0, 3, lambda i, s: (s[1] + 1, s[0][::-1]), (x, x))[0],
+        lambda x, y: lax.fori_loop(0, 3, lambda i, z: z.at[i].add(x[i]), y + x).at[0].set(x[4]),
+    ],
+)
+def test_an_array_that_is_read_again_is_not_changed_in_place(body):
+    f = lambda x, y: lax.scan(lambda x, _: (body(x, y), x.sum()), x, None, length=3)  # noqa: E731
+    agree(f, floats(5), floats(5), rtol=1e-5)
+    g = lambda x, y: lax.scan(lambda s, _: ((body(*s), s[0]), s[0]), (x, y), None, length=3)  # noqa: E731
+    agree(g, floats(5), floats(5), rtol=1e-5)
+
+
 def test_each_example_stops_by_itself_in_a_loop_of_vectors():
     f = lambda x: lax.while_loop(lambda x: x.sum() < 3, lambda x: x * 1.5 + 0.2, x)  # noqa: E731
     agree(jax.vmap(f), np.abs(floats(4, 3)), rtol=1e-5)

@@ -11,6 +11,7 @@ So fusion only chooses where to stop: at the values that are *stored* in memory.
 - a reduction's kernel makes it (see reduction_groups.py), and another reads it;
 - a product (of matrices, or a convolution) reads it, and it is computed or joined from several arrays; or it
   is a product itself, and a reader of it is not elementwise;
+- it is one element of an array that an update then changes in place;
 - it is made in order (see InOrder in rules.py), or read in order and costly;
 - its reader would read more arrays than a kernel may have parameters.
 
@@ -124,6 +125,7 @@ class _Plan:
             else rules.lowering_of(e, target)
             for e in jaxpr.eqns
         }
+        self.overwritten: set[Atom] = set()  # in place, by updates and loops
         self._find_updates_in_place()
         self.producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
         self.readers: dict[Atom, list[JaxprEqn]] = defaultdict(list)
@@ -153,24 +155,27 @@ class _Plan:
 
     def _find_updates_in_place(self) -> None:
         """Updates of one window that take an argument to a result, such as a loop's carry, can be in place:
-        in one work-item, or if the window is small enough, in a separate kernel."""
-        changed: set[Var] = set(self.jaxpr.invars)
-        last = {v for v in self.jaxpr.outvars if isinstance(v, Var)}
-        found: list[JaxprEqn] = []
+        in one work-item, or if the window is small enough, in a separate kernel. Other updates and loops may
+        be on the way."""
+        changed: set[Atom] = set(self.jaxpr.invars)
+        last: set[Atom] = set(self.jaxpr.outvars)
+        found: list[tuple[JaxprEqn, Atom, Var]] = []
         for eqn in self.jaxpr.eqns:
-            lowering = self.lowerings[eqn]
-            if isinstance(lowering, rules.WindowUpdate) and eqn.invars[0] in changed:
-                (out,) = eqn.outvars
-                many = out.aval.size >= cost_model.MIN_IN_PLACE * lowering.in_place.changed(
-                    out.aval.shape
-                )
+            loop, lowering = loop_of(eqn), self.lowerings[eqn]
+            pairs = [*zip(loop.carry, loop.last_carry)] if loop else []
+            if isinstance(lowering, rules.WindowUpdate | rules.Update):
+                count = lowering.in_place.changed(eqn.outvars[0].aval.shape)
+                many = eqn.outvars[0].aval.size >= cost_model.MIN_IN_PLACE * count
                 if self.target.name == "work-item" or many:
-                    changed.add(out)
-                    found.append(eqn)
-        for eqn in reversed(found):
-            if eqn.outvars[0] in last:
-                last.add(eqn.invars[0])  # type: ignore[arg-type]
-                self.lowerings[eqn] = self.lowerings[eqn].in_place
+                    pairs = [(eqn.invars[0], eqn.outvars[0])]
+            found += [(eqn, u, v) for u, v in pairs if u in changed]
+            changed.update(v for u, v in pairs if u in changed)
+        for eqn, u, v in reversed(found):
+            if v in last:
+                last.add(u)
+                self.overwritten |= {u} if self.target.name == "work-item" else set()
+                if isinstance(self.lowerings[eqn], rules.WindowUpdate):
+                    self.lowerings[eqn] = self.lowerings[eqn].in_place
 
     def _store(self, reason: str, values: Iterable[Var]) -> None:
         for v in values:
@@ -292,6 +297,8 @@ class _Plan:
         if moved and self._is_joined(v):
             if sum(self._repeats(v, eqn) for eqn in moved) >= cost_model.MANY_READERS:
                 return "it is joined from several arrays, and read at many places"
+        if v.aval.size == 1 and not self.overwritten.isdisjoint(self.leaves[v]):
+            return "an update changes what it is read from"
         return self._why_not_recompute(v)
 
     def _repeats(self, v: Var, eqn: JaxprEqn) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tinyjax.compile.fusion.backward_slice import BackwardSlice
 from tinyjax.compile.fusion.reduction_groups import Form
+from tinyjax.compile.passes.loops import loop_of
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 
@@ -23,6 +24,10 @@ class Group:
     depth: int = 0
     kind: str = "kernel"
     reason: str = ""
+
+    def overwritten(self, v: Atom) -> Atom | None:
+        """What is read in whose memory the output `v` can be made, if nothing reads that later."""
+        return None
 
     @property
     def eqn(self) -> JaxprEqn:
@@ -41,6 +46,12 @@ class LoopGroup(Group):
     A loop that is one kernel may compute operands itself, by the equations before. Then `inputs` has the
     inputs of these equations instead of those operands."""
 
+    def overwritten(self, v: Atom) -> Atom | None:
+        """The carry that a loop begins with."""
+        loop = loop_of(self.eqn)
+        begins: dict[Atom, Atom] = dict(zip(loop.last_carry, loop.carry)) if loop else {}
+        return begins.get(v)
+
 
 @dataclass
 class KernelGroup(Group):
@@ -56,6 +67,10 @@ class KernelGroup(Group):
     product: JaxprEqn | None = None
     in_order: JaxprEqn | None = None
     updated: Atom | None = None
+
+    def overwritten(self, v: Atom) -> Atom | None:
+        """The array that an update changes."""
+        return self.updated
 
     def join(self, v: Var, needed: BackwardSlice) -> None:
         """Stores `v` too, and reads and computes what it needs."""

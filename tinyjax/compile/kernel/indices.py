@@ -35,12 +35,9 @@ class Index:
             return a + b.args[0] + b.args[1]
         if b.op == "%":  # an index split into rows and columns is put together again
             whole, columns = b.args[0], b.args[1].lo
-            if a == whole // columns * columns:
-                return whole
-            if a.op == "*" and a.args[1].is_const(columns) and a.args[0].op == "+":
-                first, row = a.args[0].args
-                if row == whole // columns:
-                    return first * columns + whole
+            rows = a.args[0] if a.op == "*" and a.args[1].is_const(columns) else index(0)
+            if (others := rows._without(whole // columns)) is not None:
+                return others * columns + whole
         return _fold(Index("+", (a, b), a.lo + b.lo, a.hi + b.hi))
 
     def __sub__(self, other: Index | int) -> Index:
@@ -105,6 +102,18 @@ class Index:
         if self.op == "*" and self.args[0].op == "+" and self.args[1].op == "const":
             return [term * self.args[1] for term in self.args[0].args]
         return list(self.args) if self.op == "+" else [self]
+
+    def _without(self, term: Index) -> Index | None:
+        """The sum of the other terms; None if it has no such term."""
+        if self == term:
+            return index(0)
+        if self.op in ("+", "-"):
+            first, last = self.args
+            if (rest := first._without(term)) is not None:
+                return rest + last if self.op == "+" else rest - last
+            if self.op == "+" and (rest := last._without(term)) is not None:
+                return first + rest
+        return None
 
     def _is_in_step(self, divisor: int) -> bool:
         """Whether it is a multiple of a step that divides the divisor, plus less than the step."""

@@ -89,20 +89,23 @@ class BodyBuilder(PrivateArrayBuilder):
     def _control_flow(self, eqn: JaxprEqn, direct: dict[Var, MemRef]) -> None:
         """A loop or a branch among the equations: its results are in new private arrays."""
         sources = [self.source(v) for v in eqn.invars]
-        outs = [self.private(v) for v in eqn.outvars]
         found = control_flow(eqn)
+        is_here = [
+            v in direct and isinstance(direct[v].memory, ir.PrivateArray) for v in eqn.outvars
+        ]
+        outs = [direct[v] if here else self.private(v) for v, here in zip(eqn.outvars, is_here)]
         if isinstance(found, Branches):
             self.branches(found, sources, outs)
         else:
             for v, source, place in zip(found.last_carry, found.parts(sources)[2], outs):
-                self.copy(source, place, v)
+                if source != place:
+                    self.copy(source, place, v)
             write = self.while_loop if found.length is None else self.for_loop
             write(found, sources, outs)
         for v, place in zip(eqn.outvars, outs):
-            self.places[v] = place
-            if v in direct:
+            self.places[v] = direct.get(v, place)
+            if self.places[v] != place:
                 self.copy(place, direct[v], v)
-                self.places[v] = direct[v]
 
     def branches(self, found: Branches, sources: Sequence[Storage], outs: Sequence[MemRef]) -> None:
         """The branch whose number is the first operand; an index out of range takes the nearest."""
@@ -207,7 +210,7 @@ class BodyBuilder(PrivateArrayBuilder):
         """The values that can overwrite the old carry `v`, ending with the new one, `out`; empty if it can't.
 
         Either each element of `out` reads only the same element of `v`, and nothing reads `v` later. Or a
-        chain of updates makes `out` from `v`, and nothing else reads their results, or `v` afterwards."""
+        chain of updates and loops makes `out` from `v`, each the last to read what it overwrites."""
         groups, results = self.groups_of(jaxpr), jaxpr.outvars
         home: dict[Atom, int] = {u: n for n, group in enumerate(groups) for u in group.outputs}
         if out not in home or v in results or results.count(out) > 1:
@@ -221,13 +224,12 @@ class BodyBuilder(PrivateArrayBuilder):
             return [out] if read.get(v, True) and max(readers, default=0) <= number else []
         chain: list[Atom] = []
         while out is not v:
-            maker = groups[home[out]] if out in home else None
-            if not isinstance(maker, KernelGroup) or maker.updated is None:
+            if out not in home or (chain and out in results):
+                return []
+            overwritten = groups[home[out]].overwritten(out)
+            reads = [u for g in groups[home[out] :] for eqn in g.eqns for u in eqn.invars]
+            if overwritten is None or reads.count(overwritten) != 1:
                 return []
             chain.insert(0, out)
-            out = maker.updated
-        reads = [u for group in groups for eqn in group.eqns for u in eqn.invars]
-        of_last = [u for eqn in groups[readers[-1]].eqns for u in eqn.invars]
-        is_last = groups[readers[-1]].outputs == chain[:1] and of_last.count(v) == 1
-        are_read_once = all(reads.count(u) == 1 and u not in results for u in chain[:-1])
-        return chain if is_last and are_read_once else []
+            out = overwritten
+        return chain

@@ -25,9 +25,10 @@ from tinyjax.core.jaxpr import Jaxpr, JaxprEqn
 from tinyjax.lax.fourier import FftType, fft_p
 from tinyjax.transform.batching import batch_rules, moveaxis
 
-LONG = 128  # elements of a row that is not taken as a matrix
+LONG = 128  # elements of a row that is not taken as a matrix, if other rows fill vectors
 LARGEST_PRIME = 7  # factor of a length: transforms of a prime length take its square
 MIN_ROWS, MOST = 8, 2**18  # rows that fill a vector; elements that the second cache keeps
+FEW = 512  # elements: without vectors, too, they take less time than a host step
 
 fft_of_axis_p = Primitive(
     "fft_of_axis", axes="unclear", cost=lambda eqn: Fourier().work(eqn), makes_nan=True
@@ -67,11 +68,11 @@ no_rule_reasons[fft_of_axis_p, "jvp"] = "it is made of fft when a program is com
 
 def _expansion(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
     aval, lengths = eqn.invars[0].aval, eqn.params["fft_lengths"]
-    factors = list(map(_factors, lengths))
-    if not factors or not all(factors):
-        return None
     size = max(aval.size, eqn.outvars[0].aval.size)
-    if not MIN_ROWS * max(map(max, factors)) <= size <= MOST:
+    factors = [_factors(length, size // length) for length in lengths if length]
+    if not factors or not all(factors) or not 0 < size <= MOST:
+        return None
+    if size > FEW and size < MIN_ROWS * max(map(max, factors)):
         return None
     kind, last = eqn.params["fft_type"], aval.ndim - 1
 
@@ -86,11 +87,12 @@ def _expansion(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
     return transformed
 
 
-def _factors(length: int) -> tuple[int, ...]:
-    """One short length, or two whose product it is, as near as possible; none if there are no such."""
+def _factors(length: int, rows: int) -> tuple[int, ...]:
+    """One short length of many rows, or two whose product it is, as near as possible; none if there are no
+    such."""
     if length < 2 or max(radices(length)) > LARGEST_PRIME:
         return ()
-    if length <= LONG:
+    if length <= (LONG if rows >= MIN_ROWS else LARGEST_PRIME):
         return (length,)
     rows = next(n for n in range(math.isqrt(length), 0, -1) if length % n == 0)
     return (rows, length // rows) if length // rows <= LONG else ()
@@ -106,9 +108,10 @@ def _along(x: Any, axis: int, length: int, is_inverse: bool = False) -> Any:
     bind = functools.partial(fft_of_axis_p.bind, to=axis, is_inverse=is_inverse)
     if length == 1:
         return lax.convert_element_type(x, dtype)
-    if len(_factors(length)) == 1:
+    factors = _factors(length, x.size // length)
+    if len(factors) == 1:
         return bind(x, roots(length), axis=axis)
-    rows, columns = _factors(length)
+    rows, columns = factors
     matrix = lax.reshape(x, (*x.shape[:axis], rows, columns, *x.shape[axis + 1 :]))
     matrix = bind(matrix, roots(rows), roots(length, rows, columns), axis=axis)
     return lax.reshape(bind(matrix, roots(columns), axis=axis + 1), x.shape)

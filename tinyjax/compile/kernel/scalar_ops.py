@@ -255,6 +255,5 @@ define("sqrt", {"fF": "sqrt({0})"}, np.sqrt, DIVISION)
 define("rsqrt", {"fF": "1 / sqrt({0})"}, lambda x: x.dtype.type(1) / np.sqrt(x), DIVISION)
 LOGISTIC = "({0} < 0 ? exp({0}) : 1) / (1 + exp(-fabs({0})))"
 define("logistic", {"f": OF_NUMBERS + LOGISTIC}, _logistic, FUNCTION)
-for _name in ("pow", "pow_of_driver"):
-    define(_name, {"f": "pow({0}, {1})"}, np.power, FUNCTION)
+define("pow", {"f": "pow({0}, {1})"}, np.power, FUNCTION)
 define("atan2", {"f": "atan2({0}, {1})"}, np.arctan2, FUNCTION)

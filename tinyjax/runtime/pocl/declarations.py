@@ -26,7 +26,11 @@ OF_ONE_FLOAT = """
     log1p rint round sin sinh sqrt tan tanh tgamma trunc
 """.split()
 OF_TWO_FLOATS = "atan2 copysign fmod nextafter pow".split()
-OF_ONE_INTEGER = "clz popcount".split()
+# PoCL's own are computed one by one; of these, LLVM makes vectors.
+OF_ONE_INTEGER = {
+    "clz": "x ? __builtin_clz{l}(({u})x) - {spare} : {bits}",
+    "popcount": "__builtin_popcount{l}(({u})x)",
+}
 OF_TWO_INTEGERS = "max min".split()
 OTHERS = {
     "get_global_id": "size_t TJ_VALUE get_global_id(uint);",
@@ -89,7 +93,7 @@ def _declared(name: str, floats: Sequence[str]) -> list[str]:
     if name in OF_TWO_FLOATS:
         return [line for scalar in floats for line in _of_all_widths(name, scalar, ["x", "y"])]
     if name in OF_ONE_INTEGER:
-        return [f"{t} TJ_VALUE {name}({t});" for t in INTEGERS]
+        return [_of_bits(name, t) for t in INTEGERS]
     if name in OF_TWO_INTEGERS:
         return [f"{t} TJ_VALUE {name}({t}, {t});" for t in INTEGERS]
     if name == "isfinite":
@@ -97,6 +101,14 @@ def _declared(name: str, floats: Sequence[str]) -> list[str]:
     if found := re.fullmatch(r"convert_([a-z]+)(_sat)?", name):
         return [f"{found[1]} TJ_VALUE {name}({t});" for t in (*floats, *INTEGERS)]
     return []
+
+
+def _of_bits(name: str, t: str) -> str:
+    """A function of the bits of an integer, by a builtin of Clang for 32 or 64 bits."""
+    bits = {"char": 8, "short": 16, "int": 32, "long": 64}[t.removeprefix("u")]
+    unsigned, suffix = "u" + t.removeprefix("u"), "l" if bits == 64 else ""
+    text = OF_ONE_INTEGER[name].format(u=unsigned, l=suffix, bits=bits, spare=max(0, 32 - bits))
+    return f"static {t} TJ_VALUE {name}({t} x) {{ return {text}; }}"
 
 
 def _of_all_widths(name: str, scalar: str, parameters: Sequence[str]) -> list[str]:

@@ -53,7 +53,9 @@ def test_the_interpreter_is_within_4_units_in_the_last_place(name):
         np.testing.assert_allclose(found, exact.astype(f32), rtol=4 * 2**-23, atol=4 * 2**-149)
 
 
-OF_FLOAT64 = "exp expm1 logistic log log1p sin cos tan asin acos atan sinh cosh tanh".split()
+OF_FLOAT64 = """
+    exp expm1 logistic log log1p sin cos tan asin acos atan sinh cosh tanh erf erfc
+""".split()
 
 
 @pytest.mark.parametrize("name", OF_FLOAT64)
@@ -67,6 +69,20 @@ def test_functions_of_float64_are_within_4_units_in_the_last_place(name):
     with np.errstate(all="ignore"):
         found, exact = apply_op(name, f64, [x]), NUMPYS[name](x)
     assert found.dtype == f64
+    np.testing.assert_array_equal(np.signbit(found)[exact == 0], np.signbit(exact)[exact == 0])
+    np.testing.assert_allclose(found, exact, rtol=4 * 2**-52, atol=4 * 2**-1074)
+
+
+def test_a_power_of_float64_is_within_4_units_in_the_last_place():
+    rng = np.random.default_rng(0)
+    parts = [0, -0.0, 1, -1, 2, -2, 3, 0.5, 1e-310, -1e300, np.inf, -np.inf, np.nan]
+    scales = [(0, 10, 30), (0.999, 1.001, 7e5), (-1e300, 1e300, 1)]
+    some = [(rng.uniform(a, b, 9000), rng.uniform(-c, c, 9000)) for a, b, c in scales]
+    whole = (rng.uniform(-9, 9, 9000), rng.integers(-330, 330, 9000).astype(f64))
+    pairs = [*some, whole, [part.ravel() for part in np.meshgrid(parts, parts)]]
+    x, y = map(np.concatenate, zip(*pairs))
+    with np.errstate(all="ignore"):
+        found, exact = apply_op("pow", f64, [x, y]), np.power(x, y)
     np.testing.assert_array_equal(np.signbit(found)[exact == 0], np.signbit(exact)[exact == 0])
     np.testing.assert_allclose(found, exact, rtol=4 * 2**-52, atol=4 * 2**-1074)
 

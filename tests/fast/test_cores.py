@@ -59,10 +59,17 @@ def test_where_linux_can_not_be_called_no_work_item_waits_for_a_core(monkeypatch
         np.testing.assert_array_equal(f(a), expected)
 
 
-def test_only_long_launches_do_so():
-    def text(steps):
-        f = lambda a: lax.fori_loop(0, steps, lambda i, x: lax.tanh(a @ x) @ a, a)  # noqa: E731
-        lowered = lower_jaxpr(jax.make_jaxpr(f)(np.zeros((128, 128), np.float32)), CPU)
-        return text_of(lowered.plan.launches)
+def text(steps):
+    f = lambda a: lax.fori_loop(0, steps, lambda i, x: lax.tanh(a @ x) @ a, a)  # noqa: E731
+    lowered = lower_jaxpr(jax.make_jaxpr(f)(np.zeros((128, 128), np.float32)), CPU)
+    return text_of(lowered.plan.launches)
 
+
+def test_only_long_launches_do_so():
     assert "if (1) control" in text(1000) and "if (1) control" not in text(10)
+
+
+def test_a_helper_is_seen_before_its_work_counts_as_done():
+    work = text(1000).partition("_work(")[2]
+    seen, done = fused_kernel.SEEN, fused_kernel.DONE
+    assert 0 < work.index(f"control[{seen} + worker] = now") < work.index(f"control + {done}")

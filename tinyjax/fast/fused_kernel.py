@@ -207,10 +207,12 @@ static int {{name}}_work(
       switch (control[{WHICH}]) {{{{
 {{cases}}
       }}}}
+      const uint now = {{lends}} && yielded ? tj_clock() : 0;
+      if ({{lends}} && yielded) control[{SEEN} + worker] = now;
       mem_fence(CLK_GLOBAL_MEM_FENCE);
       atomic_inc(control + {DONE});
       ++done;
-      if ({{lends}} && yielded && tj_clock() - *yielded > {TURN}) {{{{
+      if ({{lends}} && yielded && now - *yielded > {TURN}) {{{{
         tj_yield();
         *yielded = tj_clock();
       }}}}
@@ -276,7 +278,8 @@ static void {{name}}_end(__global volatile int *control, int items) {{{{
   if (!control[{ENDED}]) control[{NEXT_REST}] /= 2;
   control[{ENDED}] = 1;
   for (int worker = 1; {{lends}} && worker < min(control[{ARRIVED}], items); ++worker) {{{{
-    if (tj_clock() - (uint)control[{SEEN} + worker] < {LOST}) continue;
+    while (control[{THREADS} + worker] && tj_clock() - (uint)control[{SEEN} + worker] < {LOST}) tj_pause();
+    if (!control[{THREADS} + worker]) continue;
     if (atomic_xchg(control + {SWAPPING}, 1)) return;
     const int thread = atomic_xchg(control + {THREADS} + worker, 0);
     if (thread) {{{{

@@ -41,7 +41,7 @@ KERNEL_SECONDS = 1e-6
 SHARING_SECONDS = 6e-6
 PAUSE_SECONDS = 50e-9  # of an Intel processor: others pause for less
 # What threads must save for a launch to be worth cores.py's care of other processes.
-LENDING_SECONDS = 1.5e-3
+LENDING_SECONDS = 1e-3
 # Up to this long, Ctrl-C may be delayed.
 LONG_SECONDS = 0.1
 # Python's other threads wait at most this long: a thread that runs a kernel holds the GIL. Python itself lets

@@ -31,20 +31,10 @@ class _Access:
     is_store: bool
     when: str  # the condition that restricts it to one iteration, if any
 
-    def may_meet(self, other: _Access, varying: set[str]) -> bool:
-        """Whether both may access one element in any two iterations, between which `varying` differs."""
-        fixed = self._fixed(varying)
-        if fixed != other._fixed(varying):
-            fixed = {}
-        (first, last), (other_first, other_last) = self._range(fixed), other._range(fixed)
-        return first <= other_last and other_first <= last
-
-    def _fixed(self, varying: set[str]) -> Linear:
-        return {part: f for part, f in self.at.items() if part and not names_in(part) & varying}
-
-    def _range(self, without: Linear) -> tuple[int, int]:
-        at = as_index(self.at, without)
-        return at.lo, at.hi + self.reach - 1
+    def may_meet(self, other: _Access) -> bool:
+        """Whether both may access one element in any two iterations."""
+        at, of = as_index(self.at, {}), as_index(other.at, {})
+        return at.lo <= of.hi + other.reach - 1 and of.lo <= at.hi + self.reach - 1
 
 
 def why_dependent(loop: ir.For) -> str:
@@ -64,7 +54,7 @@ def why_dependent(loop: ir.For) -> str:
         if len(conditions := {a.when for a in of_it}) == 1 and "" not in conditions:
             continue
         stores = [a for a in of_it if a.is_store]
-        meeting = [a for a in of_it if any(a.may_meet(store, varying) for store in stores)]
+        meeting = [a for a in of_it if any(map(a.may_meet, stores))]
         if not _are_apart(loop, meeting):
             return f"iterations of '{loop.variable}' may store the same elements of {memory}"
     return ""

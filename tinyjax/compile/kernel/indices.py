@@ -179,25 +179,18 @@ class Index:
     def stride(self, variable: str, chunk: int = 1) -> int | None:
         """How much it grows as the named variable grows by one; None if that varies. With `chunk`, the
         variable stays between a multiple of `chunk` and the next one."""
-        if self.op in ("const", "var"):
-            return int(self.op == "var" and self.args[0] == variable)
-        if variable not in self.names:
-            return 0
-        a, b = self.args[0].stride(variable, chunk), self.args[1].stride(variable, chunk)
-        if a == b == 0:
-            return 0
-        if a is None or b is None:
-            return None
-        match self.op:
-            case "+":
-                return a + b
-            case "-":
-                return a - b
-            case "*" if self.args[1].op == "const":
-                return a * self.args[1].args[0]
-            case "%" | "/" if self.args[0].op == "var" and chunk > 1:
-                return int(self.op == "%") if self.args[1].lo % chunk == 0 else None
-        return None
+        total = 0
+        for part, factor in linear(self).items():
+            if part is None or variable not in part.names:
+                continue
+            if part.op == "var":
+                total += factor
+            elif any([arg.stride(variable, chunk) != 0 for arg in part.args]):
+                is_split = part.op in ("/", "%") and part.args[0].op == "var" and chunk > 1
+                if not is_split or part.args[1].lo % chunk:
+                    return None
+                total += factor if part.op == "%" else 0
+        return total
 
     def __str__(self) -> str:
         if self.op in ("const", "var"):

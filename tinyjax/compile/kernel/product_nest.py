@@ -36,7 +36,7 @@ from tinyjax.compile.passes.products import sides_of, summed_together
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
-Sizes = dict[int, int]  # axes of the result, and how many of their places each loop goes over
+Sizes = dict[int, int]  # axes, and how many of their places a loop goes over
 
 
 def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
@@ -60,14 +60,15 @@ class _ProductNest(NestBuilder):
         self.rule, self.summed = rule, rule.sizes(self.eqn)
         self.dtype = rules.sum_dtype(self.out.aval.dtype)
         is_matrices = self.eqn.primitive.name == "dot_general"
-        self.kinds, self.runs = (_of_matrices if is_matrices else _of_convolution)(self.eqn, rule)
+        self.kinds, runs = (_of_matrices if is_matrices else _of_convolution)(self.eqn, rule)
+        self.runs = [{axis: self.summed[axis] for axis in run} for run in runs]
         self.taken["k"] = len(self.runs)  # names of loops, not of variables
 
     def write_nest(self) -> None:
         sizes, names = [math.prod(kind.values()) for kind in self.kinds], ["batch", "row", "column"]
         first = int(sizes[0] == 1)  # a batch of one has no loop
         with self.loops(sizes[first:], names[first:]) as at:
-            position = self.position([*[index(0)] * first, *at.coords])
+            position = _position(self.out.aval.shape, self.kinds[first:], at.coords)
             result = self._sum(position).astype(self.out.aval.dtype)
             self.set_element(self.out, position, result.value)
             for v in self.outputs:
@@ -78,34 +79,25 @@ class _ProductNest(NestBuilder):
         ctx = rules.LoweringRuleContext(self, self.eqn, self.out, position)
         # the loops over k, or over k1, k2, ...
         names = ["k"] if len(self.runs) == 1 else [f"k{n + 1}" for n in range(len(self.runs))]
-        with self.loops([math.prod(self._sizes(run)) for run in self.runs], names) as k:
+        with self.loops([math.prod(run.values()) for run in self.runs], names) as k:
             operands = (rules.Operand(self, v) for v in self.eqn.invars)
-            factors = self.rule.factors(
-                ctx, self.term_place(k.coords), *operands, **self.eqn.params
-            )
+            place = _position(self.summed, self.runs, k.coords)
+            factors = self.rule.factors(ctx, place, *operands, **self.eqn.params)
             x, y = (factor.astype(self.dtype) for factor in factors)
             so_far = acc.now
             acc.now = mul_add(x, y, so_far) if self.dtype.kind == "f" else x * y + so_far
         return acc.now
 
-    def _sizes(self, run: Sequence[int]) -> list[int]:
-        return [self.summed[axis] for axis in run]
 
-    def term_place(self, k: Sequence[Index]) -> rules.Position:
-        """The position of a term of the sum."""
-        coords = [index(0)] * len(self.summed)
-        for run, at in zip(self.runs, k):
-            for axis, coord in zip(run, rules.Position(self._sizes(run), flat=at).coords):
-                coords[axis] = coord
-        return rules.Position(self.summed, coords)
-
-    def position(self, numbers: Sequence[Index]) -> rules.Position:
-        """The result's element at these numbers. If an axis is of two kinds, the second counts fastest."""
-        coords = [index(0)] * self.out.aval.ndim
-        for sizes, number in zip(self.kinds, numbers):
-            for axis, coord in zip(sizes, rules.Position([*sizes.values()], flat=number).coords):
-                coords[axis] = coords[axis] * sizes[axis] + coord
-        return rules.Position(self.out.aval.shape, coords)
+def _position(
+    shape: Sequence[int], loops: Sequence[Sizes], numbers: Sequence[Index]
+) -> rules.Position:
+    """The position at these numbers of loops. If two are over one axis, the second counts fastest."""
+    coords = [index(0)] * len(shape)
+    for sizes, number in zip(loops, numbers):
+        for axis, coord in zip(sizes, rules.Position([*sizes.values()], flat=number).coords):
+            coords[axis] = coords[axis] * sizes[axis] + coord
+    return rules.Position(shape, coords)
 
 
 def _of_matrices(eqn: JaxprEqn, rule: rules.Product) -> tuple[list[Sizes], list[list[int]]]:

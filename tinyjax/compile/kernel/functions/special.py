@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 
+from tinyjax.compile.kernel.functions.angles import alternating_series
 from tinyjax.compile.kernel.functions.exponentials import (
     exp,
     half_exp,
@@ -188,9 +189,7 @@ PI = 3.14159265358979324
 def sine_of_turn(f: Number) -> Number:
     r = f * PI
     z = r * r
-    signs_and_degrees = [((-1) ** (n // 2), n) for n in range(21, 1, -2)]
-    p = polynomial(z, *(sign / math.factorial(n) for sign, n in signs_and_degrees))
-    return mul_add(r * z, p, r)
+    return mul_add(r * z, polynomial(z, *alternating_series(21)), r)
 
 
 def distance_from_integer(x: Number) -> Number:

@@ -13,6 +13,7 @@ def test_indices_simplify_by_their_range():
     assert (j // 10).is_const(0)
     assert i.min(5) is i and i.max(-1) is i
     assert str((i + 1) * 2) == "(i1 + 1) * 2"
+    assert (index(59) % 9).is_const(5)
     assert str(i - (j - 1)) == "i1 - (i2 - 1)"
     assert (i * 5 + 5 - i * 5).is_const(5)
     assert (i * 5 + 5 - (i * 5 + 3)).is_const(2)

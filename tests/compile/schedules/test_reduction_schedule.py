@@ -63,6 +63,16 @@ def test_costly_results_of_rows_are_computed_in_vectors(rows, columns):
     assert ("Vectorize('i1_inner1', 16)" in schedule) == (rows >= 16)
 
 
+def test_costly_results_of_rows_that_gather_are_in_vectors_too():
+    def f(x, table, at):
+        return jnp.tanh(x.sum(1) - jnp.exp(jnp.asarray(table)[at]))
+
+    x, table, at = data(40, 10), data(5), np.arange(40) % 5
+    same(f, x, table, at)
+    schedule = jax.jit(f).lower(x, table, at).as_text("schedule of k0")
+    assert "Vectorize('i1_inner1', 16, gather=True)" in schedule
+
+
 def test_a_few_rows_are_added_up_together():
     kernel = jax.jit(lambda x: x.sum(1)).lower(data(10, 100)).as_text("kernel")
     loop = kernel.index("for i2_outer in 0 .. 6:")

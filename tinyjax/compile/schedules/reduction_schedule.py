@@ -170,13 +170,15 @@ class ReductionChooser(Chooser):
         if work <= CHEAP_WORK or not self.size(row) >= self.width > 1:
             return ""
         why = f"{work} operations follow each row's sums"
-        is_done = self.apply_if_possible(
-            Split(row, self.width, overlap=True, why=why),
-            Reorder(sweep, (f"{row}_inner",), stays=True, why=why),
-            Vectorize(
-                f"{row}_inner1", self.width, why="neighbouring rows have neighbouring results"
-            ),
-        )
+        split = Split(row, self.width, overlap=True, why=why)
+        reorder = Reorder(sweep, (f"{row}_inner",), stays=True, why=why)
+        why = "neighbouring rows have neighbouring results"
+        vectors = Vectorize(f"{row}_inner1", self.width, why=why)
+        lanes = (
+            vectors,
+            replace(vectors, gather=True),
+        )  # what data scatters costs less than the work
+        is_done = any(self.apply_if_possible(split, reorder, each) for each in lanes)
         return f"{row}_outer" if is_done else ""
 
     def _short_rows(self, axes: Sequence[str], vectors: Vectorize) -> None:

@@ -39,12 +39,13 @@ def kernel_function_rule(
     define(primitive.name, {}, impl_rules[primitive], cost)
 
     def rule(eqn: JaxprEqn, target: Target) -> Elementwise | OnHost:
-        # Imported with the first program that has such a function
         from tinyjax.compile.kernel.functions.table import function_of
-        from tinyjax.lax.lowering import special  # noqa: F401  (fills definitions)
 
-        if function_of(primitive.name, eqn.outvars[0].aval.dtype) is None:
-            return OnHost("SciPy computes it")
-        return elementwise(primitive.name)
+        dtype = eqn.outvars[0].aval.dtype
+        if function_of(primitive.name, dtype) is None:
+            # Imported with the first program that has such a function
+            from tinyjax.lax.lowering import special  # noqa: F401  (fills definitions)
+        is_known = function_of(primitive.name, dtype) is not None
+        return elementwise(primitive.name) if is_known else OnHost("SciPy computes it")
 
     return rule

@@ -173,6 +173,8 @@ def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
     return rule
 
 
+lowering_rules[lax.erf_p] = kernel_function_rule(lax.erf_p, FUNCTION)
+lowering_rules[lax.erfc_p] = kernel_function_rule(lax.erfc_p, FUNCTION)
 lowering_rules[lax.erf_inv_p] = kernel_function_rule(lax.erf_inv_p, 3 * FUNCTION)
 lowering_rules[lax.lgamma_p] = kernel_function_rule(lax.lgamma_p)
 lowering_rules[lax.digamma_p] = kernel_function_rule(lax.digamma_p)

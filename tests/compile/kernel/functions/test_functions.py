@@ -10,6 +10,7 @@ from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.kernel_ir import Const, Value
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.core.dtypes import bfloat16
+from tinyjax.lax.lowering.special import error_functions  # noqa: F401  (fills definitions)
 
 f32, f64 = np.dtype("float32"), np.dtype("float64")
 

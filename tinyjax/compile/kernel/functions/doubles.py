@@ -61,8 +61,7 @@ def log2_in_two(x: Number) -> tuple[Number, Number]:
     base = select(is_upper, np.float64(1.5), 1.0)
     u, v = a - base, 1.0 / (a + base)
     s = u * v
-    s_high = high(s)
-    t_high = high(a + base)
+    s_high, t_high = high(s), high(a + base)
     t_low = a - (t_high - base)
     s_low = v * ((u - s_high * t_high) - s_high * t_low)
     z = s * s

@@ -252,21 +252,20 @@ def power_of_size(x: Number, y: Number, usual: Number) -> Number:
     """x**y, from |x|**y of usual numbers; what the C standard says of negative x, 0, inf and nan."""
     size = abs(x)
     is_end = (size == 0.0) | (size == math.inf)
-    at_end = select((size == 0.0) ^ (y > 0.0), x.dtype.type(math.inf), 0.0)
-    power = select(is_end, at_end, usual)
+    end = select((size == 0.0) ^ (y > 0.0), x.dtype.type(math.inf), 0.0)
     is_integer = round(y) == y
     is_odd = is_integer & (2.0 * round(0.5 * y) != y)
     sign = select(is_odd, as_int(x), 0) & -(2 ** (8 * x.dtype.itemsize - 1))
     is_nan = (x != x) | (y != y) | ((x < 0.0) & ~is_integer & ~is_end)
     is_one = (x == 1.0) | (y == 0.0) | ((size == 1.0) & (abs(y) == math.inf))
-    return select(is_one, 1.0, select(is_nan, math.nan, as_float(as_int(power) | sign)))
+    power = as_float(as_int(select(is_end, end, usual)) | sign)
+    return select(is_one, 1.0, select(is_nan, math.nan, power))
 
 
 # exp(y log |x|), rounded to float32 at the end
 @definition
 def pow(x: Number, y: Number) -> Number:
-    log_of_size = log_double(abs(x).astype("float64"))
-    t = clamp(y.astype("float64") * log_of_size, -110.0, 90.0)
+    t = clamp(y.astype("float64") * log_double(abs(x).astype("float64")), -110.0, 90.0)
     return power_of_size(x, y, exp_by_series(t).astype("float32"))
 
 

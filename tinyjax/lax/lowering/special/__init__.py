@@ -5,6 +5,7 @@ Each file fills `definitions` of compile/kernel/functions/notation.py.
 
 from tinyjax.lax.lowering.special import (  # noqa: F401
     bessel,
+    error_functions,
     incomplete_beta,
     incomplete_gamma,
     normal_distribution,

@@ -136,6 +136,16 @@ def test_a_launch_has_so_many_kernels_at_most(monkeypatch):
     np.testing.assert_allclose(jax.jit(f)(*ARGS), f(*ARGS), rtol=1e-6)
 
 
+def test_threads_run_a_long_stretch_in_few_launches_unless_it_is_very_long(monkeypatch):
+    monkeypatch.setattr(launch_fusion, "MAX_KERNELS", 2)
+    monkeypatch.setattr(launch_fusion, "is_inline", lambda *args: False)
+    f = lambda w, x: network(w, network(w, x)) @ w  # noqa: E731
+    assert steps_of(f, *ARGS) == [[0, 1], [2, 3], [4]]
+    np.testing.assert_allclose(jax.jit(f)(*ARGS), f(*ARGS), rtol=1e-6)
+    monkeypatch.setattr(launch_fusion, "MAX_STRETCH", 4)
+    assert steps_of(f, *ARGS) == [[0], [1], [2], [3], [4]]
+
+
 def test_launches_of_a_run_share_the_memory_of_what_only_they_use(monkeypatch):
     monkeypatch.setattr(launch_fusion, "MAX_KERNELS", 2)
     f = lambda w, x: jnp.sum(network(w, network(w, x)))  # noqa: E731

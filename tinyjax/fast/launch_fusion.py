@@ -44,6 +44,9 @@ BYTE = np.dtype("uint8")
 
 # Of a launch: a driver takes longer for a kernel of very many calls than for several.
 MAX_KERNELS = 64
+# Of a stretch without loops: a driver compiles each launch for a tenth of a second, even if its kernels are
+# those of other launches.
+MAX_STRETCH = 4 * MAX_KERNELS
 # Devices promise 1024 bytes for a kernel's parameters.
 MAX_PARAMETERS = 1024 // 8 - 3  # arrays, beside the arena, the state and the flag
 
@@ -61,8 +64,8 @@ def inline_and_fused(plain: Callable, plan: Plan, device: Device) -> list[Launch
             if number in launches:
                 launches[number].inline = bool(inline)
         has_loops = any(number in plan.bodies for number in stretch)
-        if len(stretch) > MAX_KERNELS and not inline and not has_loops:
-            continue  # a driver's compiler takes a third longer for such kernels together
+        if len(stretch) > MAX_STRETCH and not inline and not has_loops:
+            continue
         for run in runs(plan, stretch):
             for launch in fused_launches(plan, run, 1 if inline else cores):
                 launches[launch.numbers[0]] = launch

@@ -24,25 +24,26 @@ if importlib.util.find_spec("poisoned_memory"):  # not in a learner's folder
     definite_assignment.install()
     link_with_tcc()  # thousands of kernels, each in a tenth of the time that the system's linker takes
 
-# The files that take longest, with the slow tests: begun first, so that two processes end together.
+# The files that take longest, with the slow tests: begun first, so that the processes end together.
 LONG = [
     "tests/test_site_in_browser.py",
-    "tests/studio/learn/test_wrong_answers.py",
     "tests/test_first_hour.py",
+    "tests/studio/learn/test_wrong_answers.py",
     "tests/studio/learn/test_exercises.py",
-    "tests/test_without_features.py",
-    "tests/test_without_fast.py",
+    "tests/test_examples.py",
     "tests/many_devices/distributed/test_processes.py",
-    "tests/studio/learn/test_grade.py",
-    "tests/studio/learn/test_carry_over.py",
-    "tests/studio/learn/test_learn.py",
+    "tests/test_without_features.py",
+    "tests/studio/viz/page/test_live.py",
+    "tests/many_devices/sharding/test_recorded.py",
     "tests/test_packaging.py",
     "tests/test_pyodide.py",
-    "tests/test_examples.py",
-    "tests/studio/viz/page/test_live.py",
+    "tests/many_devices/shard_map/test_across_devices.py",
     "tests/studio/learn/test_finish.py",
+    "tests/studio/learn/test_grade.py",
+    "tests/studio/learn/test_learn.py",
+    "tests/compat/test_as_jax.py",
+    "tests/test_without_fast.py",
     "tests/test_tutorials.py",
-    "tests/many_devices/sharding/test_recorded.py",
 ]
 
 

@@ -173,7 +173,8 @@ class _Plan:
         for eqn, u, v in reversed(found):
             if v in last:
                 last.add(u)
-                self.overwritten |= {u} if self.target.name == "work-item" else set()
+                if self.target.name == "work-item":
+                    self.overwritten.add(u)
                 if isinstance(self.lowerings[eqn], rules.WindowUpdate):
                     self.lowerings[eqn] = self.lowerings[eqn].in_place
 

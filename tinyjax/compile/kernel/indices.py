@@ -84,8 +84,10 @@ class Index:
 
     def __mod__(self, divisor: int) -> Index:
         """Only of indices that are never negative."""
-        if self.hi < divisor or self.lo == self.hi:
-            return self if self.hi < divisor else index(self.lo % divisor)
+        if self.hi < divisor:
+            return self
+        if self.lo == self.hi:
+            return index(self.lo % divisor)
         if self.op == "%" and self.args[1].lo % divisor == 0:
             return self.args[0] % divisor
         terms = self._terms()

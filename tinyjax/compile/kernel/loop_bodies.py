@@ -87,7 +87,8 @@ class BodyBuilder(PrivateArrayBuilder):
     # ---- loops and branches ----
 
     def _control_flow(self, eqn: JaxprEqn, direct: dict[Var, MemRef]) -> None:
-        """A loop or a branch among the equations: its results are in new private arrays."""
+        """A loop or a branch among the equations. Its results are in new private arrays, or where they go:
+        a loop's carry may be there already."""
         sources = [self.source(v) for v in eqn.invars]
         found = control_flow(eqn)
         is_here = [

@@ -174,11 +174,9 @@ class ReductionChooser(Chooser):
         reorder = Reorder(sweep, (f"{row}_inner",), stays=True, why=why)
         why = "neighbouring rows have neighbouring results"
         vectors = Vectorize(f"{row}_inner1", self.width, why=why)
-        lanes = (
-            vectors,
-            replace(vectors, gather=True),
-        )  # what data scatters costs less than the work
-        is_done = any(self.apply_if_possible(split, reorder, each) for each in lanes)
+        # Lanes that load what data scatters cost less than the operations do
+        either = vectors, replace(vectors, gather=True)
+        is_done = any(self.apply_if_possible(split, reorder, each) for each in either)
         return f"{row}_outer" if is_done else ""
 
     def _short_rows(self, axes: Sequence[str], vectors: Vectorize) -> None:

@@ -46,6 +46,6 @@ def kernel_function_rule(
             # Imported with the first program that has such a function
             from tinyjax.lax.lowering import special  # noqa: F401  (fills definitions)
         is_known = function_of(primitive.name, dtype) is not None
-        return elementwise(primitive.name) if is_known else OnHost("SciPy computes it")
+        return elementwise(primitive.name) if is_known else OnHost("NumPy or SciPy computes it")
 
     return rule

@@ -32,6 +32,7 @@ from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.core import dtypes
 from tinyjax.core.bind import impl_rules
 from tinyjax.core.jaxpr import JaxprEqn, Literal
+from tinyjax.lax.arithmetic import cbrt_p
 from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.exponential import LOG2_E, log2_p
 from tinyjax.lax.host_functions import kernel_function_rule
@@ -173,8 +174,8 @@ def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
     return rule
 
 
-lowering_rules[lax.erf_p] = kernel_function_rule(lax.erf_p, FUNCTION)
-lowering_rules[lax.erfc_p] = kernel_function_rule(lax.erfc_p, FUNCTION)
+for _primitive in (lax.asinh_p, lax.acosh_p, lax.atanh_p, cbrt_p, lax.erf_p, lax.erfc_p):
+    lowering_rules[_primitive] = kernel_function_rule(_primitive, FUNCTION)
 lowering_rules[lax.erf_inv_p] = kernel_function_rule(lax.erf_inv_p, 3 * FUNCTION)
 lowering_rules[lax.lgamma_p] = kernel_function_rule(lax.lgamma_p)
 lowering_rules[lax.digamma_p] = kernel_function_rule(lax.digamma_p)

@@ -55,6 +55,13 @@ def test_the_greatest_and_the_least_of_an_approximation(axis):
 def test_equal_elements_stay_in_their_order(dtype):
     check(lambda x: lax.top_k(x, 7), jnp.asarray(np.round(X * 2)).astype(dtype))
     check(lambda x: lax.top_k(x, 7), jnp.zeros((4, 9), dtype))
+    check(lambda x: lax.top_k(x, 21), jnp.asarray(np.round(X.reshape(4, 600) * 2)).astype(dtype))
+
+
+def test_many_of_the_greatest_elements_move_as_vectors():
+    lowered = jax.jit(lambda x: lax.top_k(x, 40)).lower(jnp.zeros((8, 256)))
+    lines = lowered.as_text("schedule of k0").splitlines()
+    assert sum(line.startswith("Vectorize(") for line in lines) == 2
 
 
 def test_top_k_is_by_total_order():

@@ -28,7 +28,7 @@ from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.loop_nest import NestBuilder
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.update_nest import UpdateWriter
-from tinyjax.compile.kernel.writer import BOOL, Number
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.target import Target
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn, Var
@@ -114,23 +114,25 @@ class _CumulativeWriter(_Writer):
 
 class _TopKWriter(_Writer):
     """Keeps the greatest elements of a row so far, in order: their keys (integers in total order) and their
-    places. An unused slot has the place `size`."""
+    places. An unused slot has the place `size`; nothing is greater than what is in slot 0."""
 
     rule: rules.TopK
 
     def write_along(self) -> None:
         b, k, dtype = self.b, self.rule.k, key_dtype(self.x.aval.dtype)
-        self.best = b.array("best", dtype, k, np.iinfo(dtype).min)
-        self.places_of_best = b.array("at", INT32, k, self.size)
+        self.best = b.array("best", dtype, 1 + k, np.iinfo(dtype).min)
+        self.places_of_best = b.array("at", INT32, 1 + k, self.size)
+        self.best[index(0)] = b.constant(np.iinfo(dtype).max, dtype)
+        self.places_of_best[index(0)] = b.constant(0, INT32)
         with b.loop(self.size) as i:
             key = _key(self.element(i))
             if not self.rule.are_greatest:
                 key = ~key
             number = b.number(i, INT32)
-            with b.when(self._is_better(key, index(k - 1))):
+            with b.when(self._is_better(key, index(k))):
                 self._insert(key, number)
         with b.loop(k) as j:
-            found = self.places_of_best[j]
+            found = self.places_of_best[j + 1]
             value = self.element(self.at(found))
             for place, each in zip(self.places, (value, found)):
                 b.write(place, self.position(j, k).flat, each.value)
@@ -140,22 +142,21 @@ class _TopKWriter(_Writer):
         return (key > self.best[place]) | (self.places_of_best[place] == self.size)
 
     def _insert(self, key: Number, number: Number) -> None:
-        """Inserts an element; those after it move on by one."""
-        b = self.b
-        moved_key, moved_at = b.array("key", key.dtype), b.array("place", INT32)
-        is_found = b.array("found", BOOL)
-        moved_key.now, moved_at.now = key, number
-        with b.loop(self.rule.k) as j:
-            key, number = moved_key.now, moved_at.now
-            moves = is_found.now | self._is_better(key, j)
-            for array, moved, new in (
-                (self.best, moved_key, key),
-                (self.places_of_best, moved_at, number),
-            ):
-                old = array[j]
-                array[j] = select(moves, new, old)
-                moved.now = select(moves, old, new)
-            is_found.now = moves
+        """Inserts an element; those after it move on by one. No iteration reads what another one stores,
+        so they can be vectors."""
+        b, k = self.b, self.rule.k
+        moved_keys, moved_places = (
+            b.array("moved", key.dtype, k, None),
+            b.array("to", INT32, k, None),
+        )
+        parts = (self.best, moved_keys, key), (self.places_of_best, moved_places, number)
+        with b.loop(k) as j:
+            moves, is_before = self._is_better(key, j), self._is_better(key, j + 1)
+            for array, moved, new in parts:
+                moved[j] = select(is_before, select(moves, array[j], new), array[j + 1])
+        with b.loop(k) as j:
+            for array, moved, _ in parts:
+                array[j + 1] = moved[j]
 
 
 def _key(x: Number) -> Number:

@@ -11,7 +11,8 @@ element.
 An update's windows may overlap, so one work-item changes them one after the other. Along an axis that each
 window covers whole, different elements are independent: neighbours along the last such axis are a vector, and
 work-items share the vectors. Each work-item goes through all windows, with the vectors of a short row at
-once. Likewise the columns of a cumulative sum are vectors, and its rows are shared out.
+once. Likewise the columns of a cumulative sum are vectors, and its rows are shared out. Without such an axis,
+the innermost loops of independent iterations are vectors.
 """
 
 from __future__ import annotations
@@ -148,6 +149,8 @@ def order_schedule(
                 at_once = 1 if is_whole or has_arrays else count
         else:
             width = 1
+    if width == 1 < chooser.width:
+        chooser.vectorize_maps(chooser.width)
     if axis := chooser.fuse_axes(outer, "elements that never meet"):
         work = width * inner_iterations(loop_over(chooser.kernel, axis).body)
         chooser.share_out(axis, target.grain // work, multiple=at_once)

@@ -169,9 +169,22 @@ def test_what_is_combined_along_no_axis_needs_no_accumulators():
 @pytest.mark.parametrize("shape", [(300, 333), (2, 300, 333)])
 def test_a_large_transposed_array_is_read_in_tiles(shape):
     lines = schedule(lambda x: jnp.swapaxes(x, -1, -2) + 1, shape)
-    axes = len(shape) - 1, len(shape)
-    assert lines[:2] == [f"Split('i{axis}', 32, overlap=True)" for axis in axes]
-    assert lines[2].startswith("Reorder(") and lines[-1].startswith("Parallelize(")
+    rows, columns = len(shape) - 1, len(shape)  # 333 rows are 11 tiles of 31
+    assert lines[0] == f"Split('i{rows}', 31, overlap=True)"
+    assert lines[1] == f"Split('i{columns}', 32, overlap=True)"
+    assert lines[2].startswith("Reorder(") and lines[-2].startswith("Parallelize(")
+    assert lines[-1] == f"Vectorize('i{columns}_inner', 16, gather=True)"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "complex64", "bool"])
+@pytest.mark.parametrize("columns", [2, 5, 17, 25, 33])
+def test_tall_and_wide_transposed_arrays_are_shared_among_work_items(columns, dtype):
+    tall = (np.arange(columns * 70001) % 251).astype(dtype).reshape(-1, columns)
+    f = jax.jit(lambda x: x.T[:, ::-1])
+    for x in (tall, np.ascontiguousarray(tall.T)):
+        (kernel,) = f.lower(x).compiler_ir("kernel")
+        assert kernel.items > 1
+        np.testing.assert_array_equal(f(x), x.T[:, ::-1])
 
 
 def test_a_row_whose_number_is_a_remainder_is_read_up_to_its_end():

@@ -50,7 +50,7 @@ def map_schedule(naive: Kernel, target: Target) -> Chooser:
     if target.width == 1:  # a GPU, where neighbouring work-items load neighbouring elements
         axis = chooser.fuse_axes(axes, "neighbouring work-items have neighbouring elements")
         chooser.share_out(axis, grain, in_groups=True)
-    elif rows := transposed_axis(naive):
+    elif (rows := transposed_axis(naive)) and chooser.size(axes[-1]) >= chooser.width // 4:
         _in_tiles(chooser, axes, rows)
     else:
         _in_vectors(chooser, axes)
@@ -119,12 +119,23 @@ def transposed_axis(naive: Kernel) -> str | None:
 
 
 def _in_tiles(chooser: Chooser, axes: list[str], rows: str) -> None:
+    """Tiles of about TILE rows and columns, in vectors of columns: lanes load what is apart in memory."""
     why = f"what is read lies in memory along {rows}"
-    grain = chooser.target.grain // (TILE * chooser.size(axes[-1]))
-    chooser.tile(axes[axes.index(rows) :], TILE, TILE, why)
+    columns, width, size = axes[-1], chooser.width, min(TILE, chooser.size(axes[-1]))
+    height = math.ceil(chooser.size(rows) / math.ceil(chooser.size(rows) / TILE))
+    grain = chooser.target.grain // (height * chooser.size(columns))
+    chooser.tile(axes[axes.index(rows) :], height, TILE, why)
     others = [axis for axis in axes[:-1] if axis != rows]
     bands = chooser.fuse_axes([*others, f"{rows}_outer"], "a division for each row of tiles")
-    chooser.share_out(bands, grain)
+    items = chooser.share_out(bands, grain)
+    if items < ENOUGH:
+        grain = chooser.target.grain // (height * TILE)
+        chooser.share_out(f"{columns}_outer", grain, most=ENOUGH)
+    overlap = size > width and size % width > 0
+    if not overlap or size % width >= width // 2:  # few elements are stored twice
+        why = "neighbours are stored together"
+        vectors = Vectorize(f"{columns}_inner", width, gather=True, overlap=overlap, why=why)
+        chooser.apply_if_possible(vectors)
 
 
 # ---- in order ----

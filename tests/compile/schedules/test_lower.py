@@ -62,7 +62,7 @@ def test_a_chain_longer_than_the_stack_lowers_to_kernels_of_bounded_size():
 def test_a_large_transposed_array_is_read_in_tiles(shape, permutation):
     f = lambda x: add(transpose(x, permutation), np.float32(1))  # noqa: E731
     _, _, (kernel,) = stages(f, aval(*shape))
-    assert "_inner in 0 .. 32" in str(kernel)
+    assert "_inner in 0 .. 3" in str(kernel)  # 30 or 31 rows: the tiles are equally high
     x = np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
     np.testing.assert_array_equal(jax.jit(f)(x), x.transpose(permutation) + 1)
 

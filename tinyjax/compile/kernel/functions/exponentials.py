@@ -224,19 +224,25 @@ def log1p(x: Number) -> Number:
 
 
 # A third of the bits is near the root: the exponent is divided by three. Halley's step triples the digits.
-@definition
+@float_definition
 def cbrt(x: Number) -> Number:
     size = abs(x)
-    is_small = size < 1e-30
-    is_large = size > 1e30
-    a = size * select(is_small, 281474976710656.0, select(is_large, 3.5527137e-15, 1.0))
-    third = truncate(as_int(a).astype("float32") * 0.33333334, "int32")
-    y = as_float(third + 709958130)
-    for _ in range(2):
+    bound = of_precision(x, 1e30, 1e280)
+    is_small, is_large = size < 1.0 / bound, size > bound
+    third_of_scale = of_precision(x, 16, 20)
+
+    def scaled(y: Number, n: int) -> Number:
+        """2**n y of small numbers, 2**-n y of large ones"""
+        return y * select(is_small, 2.0**n, select(is_large, x.dtype.type(2.0**-n), 1.0))
+
+    a = scaled(size, 3 * third_of_scale)
+    bits = as_int(a)
+    third = truncate(bits.astype(x.dtype.name) * (1.0 / 3.0), bits.dtype.name)
+    y = as_float(third + of_precision(x, 709958130, 715094163 << 32))
+    for _ in range(of_precision(x, 2, 3)):
         cube = y * y * y
         y = mul_add(-y, (cube - a) / (cube + cube + a), y)
-    y = y * select(is_small, 1.52587891e-5, select(is_large, 65536.0, 1.0))
-    return select((size > 0.0) & (size < math.inf), with_sign_of(y, x), x)
+    return select((size > 0.0) & (size < math.inf), with_sign_of(scaled(y, -third_of_scale), x), x)
 
 
 # ---- powers ----

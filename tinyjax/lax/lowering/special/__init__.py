@@ -8,7 +8,6 @@ from tinyjax.lax.lowering.special import (  # noqa: F401
     error_functions,
     incomplete_beta,
     incomplete_gamma,
-    inverse_functions,
     normal_distribution,
     zeta,
 )

@@ -81,6 +81,15 @@ def test_a_transposition_that_reorders_what_is_kept_stays():
     assert names == ["transpose", "dot_general"]
 
 
+@pytest.mark.parametrize("axes", [(1, 0, 2), (2, 1, 0), (2, 0, 1), (1, 2, 0)])
+def test_a_transposition_of_a_product_that_moves_its_batch_stays(axes):
+    x, y = data(3, 4, 4), data(3, 4, 4)
+    f = lambda x, y: lax.transpose(x @ y, axes)  # noqa: E731
+    names = [eqn.primitive.name for eqn in simplified(f, x, y).eqns]
+    assert names == ["dot_general", "transpose"]
+    np.testing.assert_allclose(jax.jit(f)(x, y), f(x, y), rtol=1e-4, atol=1e-4)
+
+
 # ---- one kernel for a product and what follows ----
 
 

@@ -98,6 +98,9 @@ NOT = [
         ["convert_element_type"] * 2,
     ),
     (lambda x: x.T.reshape(6), M, ["transpose", "reshape"]),
+    # slices that leave elements out
+    (lambda x: lax.slice(lax.slice(x, (0,), (9,), (2,)), (1,), (4,)), F, ["slice", "slice"]),
+    (lambda x: lax.slice(lax.slice(x, (1,), (8,)), (0,), (7,), (3,)), F, ["slice", "slice"]),
 ]
 
 

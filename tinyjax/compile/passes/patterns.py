@@ -108,8 +108,12 @@ class Rule:
 
 def parse(line: str, replacement: Callable[[JaxprEqn, Match], Simpler] | None = None) -> Rule:
     """The rule of a line: pattern | text | kinds | why. Without a function, the text is a pattern too, of at
-    most one operation. Raises ValueError for more."""
-    pattern, text, kinds, why = (column.strip() for column in line.split("|"))
+    most one operation. Raises ValueError for more, and for a line that isn't one."""
+    columns = [column.strip() for column in line.split("|")]
+    if len(columns) != 4 or not all(columns) or not set(columns[2]) <= set("biufcV"):
+        form = "pattern | replacement | kinds of dtypes, such as biufcV | why no bit differs"
+        raise ValueError(f"{line.strip()}: a rule is {form}")
+    pattern, text, kinds, why = columns
     name, *operands = _pattern(pattern)
     power = re.search(r"\[(\d+)\]", name)
     if replacement is None:

@@ -31,6 +31,18 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.dtypes import np_dtype
 from tinyjax.lax.elementwise import unary
 
+# ---- what a rule may write ----
+
+
+def test_a_rule_that_asks_whether_a_value_is_true_is_told_of_select(monkeypatch):
+    rule = Elementwise(lambda ctx, x: x if x > 0 else -x)
+    monkeypatch.setitem(lowering_rules, lax.square_p, rule)
+    with pytest.raises(
+        TypeError, match='neither true nor false.* write `op\\("select", test, a, b'
+    ):
+        jit(lax.square).lower(np.ones(4, np.float32))
+
+
 # ---- elementwise, on edge values ----
 
 

@@ -99,6 +99,12 @@ class Number:
     def __abs__(self) -> Number:
         return self.writer.op("abs", self)
 
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a kernel's value is neither true nor false while the kernel is written: instead of "
+            '`a if test else b`, write `op("select", test, a, b)`'
+        )
+
     def __round__(self) -> Number:
         return self.writer.op("round_to_even", self)
 

@@ -102,6 +102,21 @@ def test_a_wrong_schedule_is_explained(kernel, directives, reason):
         lowered.with_schedule(kernel, directives)
 
 
+@pytest.mark.parametrize("directives", ["Split", {"k0": []}, [Split]], ids=str)
+def test_what_is_no_list_of_directives_is_no_schedule(directives):
+    with pytest.raises(TypeError, match="a schedule is a list of directives, such as"):
+        jax.jit(scaled).lower(*ARGS).with_schedule("k0", directives)
+
+
+def test_a_line_of_the_compilers_schedule_can_be_left_out():
+    lowered = jax.jit(scaled).lower(*ARGS)
+    chosen = lowered.compiler_ir("schedule of k0")
+    assert chosen == list(lowered.with_schedule("k0", chosen).compiler_ir("kernel")[0].schedule)
+    own = lowered.with_schedule("k0", chosen[:1])
+    assert own.compiler_ir("schedule of k0") == chosen[:1] != chosen
+    np.testing.assert_allclose(own.compile()(*ARGS), lowered.compile()(*ARGS), rtol=1e-6)
+
+
 def test_the_schedule_of_a_loop_begins_with_its_naive_nest():
     f = jax.jit(lambda x: lax.fori_loop(0, 9, lambda i, c: c * 0.5 + x, x))
     lowered = f.lower(data(100))

@@ -66,7 +66,12 @@ class LoweredProgram:
         return "\n".join(map(str, made)) if isinstance(made, list) else str(made)
 
     def result(self, stage: str) -> Any:
-        """The result of a stage or a pass, as an object. Raises ValueError for another name."""
+        """The result of a stage or a pass, as an object; of "schedule of k0", the list of its directives.
+
+        Raises ValueError for another name."""
+        if stage.startswith("schedule of "):
+            steps = self.kernel(stage.removeprefix("schedule of ")).schedule
+            return [step for step in steps if isinstance(step, Directive)]
         return STAGES[stage].result(self) if stage in STAGES else self._after(stage)
 
     @cached_property
@@ -111,7 +116,12 @@ class LoweredProgram:
     def with_schedule(self, name: str, directives: Sequence[Directive]) -> LoweredProgram:
         """The program with another schedule for one kernel, instead of the compiler's.
 
-        Raises ValueError for a directive that can't be applied, and for a kernel that has no naive nest."""
+        Raises ValueError for a directive that can't be applied, and for a kernel that has no naive nest;
+        TypeError for what is no list of directives."""
+        if not all(isinstance(each, Directive) for each in directives):
+            raise TypeError(
+                f"a schedule is a list of directives, such as [Vectorize('i1', 8)], not {directives!r}"
+            )
         old = self.kernel(name)
         if old.naive is None:
             raise ValueError(f"{old.name} was written as it is: there is no naive nest to schedule")

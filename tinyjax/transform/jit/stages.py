@@ -184,7 +184,7 @@ class Lowered(_Signature):
 
     def compiler_ir(self, dialect: str = "kernel") -> Any:
         """A stage's result as an object: a ClosedJaxpr for 'jaxpr' and 'simplified', a list of groups for
-        'groups', of Kernels for 'kernel', ...
+        'groups', of Kernels for 'kernel', of directives for 'schedule of k0', ...
 
         Raises ValueError for an unknown dialect."""
         return self.lowered.result(dialect)

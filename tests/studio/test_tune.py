@@ -1,6 +1,7 @@
 """The search for a schedule, with a timer that is not one."""
 
 import numpy as np
+import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -26,7 +27,8 @@ def test_the_search_finds_what_the_timer_likes_and_prints_what_it_tried(capsys):
     ((name, schedule),) = tune(scaled, X, ROW, timer=short_text, beam=2).items()
     assert any(isinstance(directive, Parallelize) for directive in schedule)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"{name}:" and any("us  the naive nest" in line for line in lines)
+    assert lines[0] == f"{name}:" and "us  the compiler's: " in lines[1]
+    assert any("us  the naive nest" in line for line in lines)
     assert any(", ".join(map(str, schedule)) in line for line in lines)
 
 
@@ -48,6 +50,16 @@ def test_no_time_is_enough_for_one_try(capsys):
 def test_vectors_are_tried_on_inner_loops_first():
     (nest,) = scaled.lower(X, ROW).compiler_ir("loop nests")
     assert next(iter(moves(nest))) == [Vectorize("i2", 16)]
+
+
+def test_a_function_that_is_not_jitted_is_refused():
+    with pytest.raises(TypeError, match=r"jitted function: call tune\(jax.jit\(f\)"):
+        tune(lambda x: x + 1, X)
+
+
+def test_a_program_without_kernels_says_so(capsys):
+    assert tune(jax.jit(lambda x: x), X) == {}
+    assert capsys.readouterr().out.startswith("no kernel has a schedule")
 
 
 def test_a_call_can_be_measured():

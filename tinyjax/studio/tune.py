@@ -49,8 +49,12 @@ def tune(
     """The schedules that are faster than the compiler's, by the names of the kernels of the jitted function
     `f`, called with `args`. Each kernel gets its part of the seconds. Prints each schedule that was tried and
     how long the call then took: `timer(lowered, *args)`, in seconds."""
+    if not hasattr(f, "lower"):
+        raise TypeError("tune takes a jitted function: call tune(jax.jit(f), *args)")
     lowered, timer = f.lower(*args), timer or seconds_of
     kernels = [k for k in lowered.compiler_ir("kernel") if k.naive is not None]
+    if not kernels:
+        print("no kernel has a schedule: see lower(...).as_text('schedule')")
     found: dict[str, list[Directive]] = {}
     for kernel in kernels:
         print(f"{kernel.name}:")
@@ -89,7 +93,7 @@ class _Search:
     def best(self, beam: int) -> Schedule:
         """The fastest schedule; none if that is the compiler's."""
         chosen = tuple(d for d in self.kernel.schedule if isinstance(d, Directive))
-        self._try(chosen)
+        self._try(chosen, "the compiler's: ")
         self._try(())
         fastest = -1.0
         while fastest != min(self.times.values()) and time.monotonic() < self.until:
@@ -101,7 +105,7 @@ class _Search:
         schedule = min(self.times, key=self.times.__getitem__)
         return schedule if self.times[schedule] < ENOUGH * self.times[chosen] else ()
 
-    def _try(self, schedule: Schedule) -> None:
+    def _try(self, schedule: Schedule, whose: str = "") -> None:
         """Measures a schedule that can be applied, and whose kernel is new and small enough."""
         try:
             kernel = scheduled(self.naive, schedule)
@@ -112,7 +116,8 @@ class _Search:
         self.seen.add(str(kernel))
         lowered = self.lowered.with_schedule(self.kernel.name, schedule)
         self.times[schedule] = found = self.timer(lowered, *self.args)
-        print(f"{found * 1e6:12,.1f} us  {', '.join(map(str, schedule)) or 'the naive nest'}")
+        written = ", ".join(map(str, schedule)) or "the naive nest"
+        print(f"{found * 1e6:12,.1f} us  {whose}{written}")
 
 
 # ---- what to try next ----

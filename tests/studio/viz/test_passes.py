@@ -1,11 +1,12 @@
 """The passes of the compiler as the page has them; page/test_page_in_browser.py opens it."""
 
+import pytest
 from explained_page import data_of
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.studio import viz
-from tinyjax.studio.viz.passes import changes_text, passes_data
+from tinyjax.studio.viz.passes import _does, changes_text, passes_data
 
 
 def f(x):
@@ -45,6 +46,13 @@ def test_lines_that_changed_are_marked():
 def test_a_pass_that_changed_nothing_is_not_printed():
     shown = changes_text(passes())
     assert "rewrite_rules" in shown and "lower_prng_keys" not in shown
+
+
+@pytest.mark.parametrize("name", ["vectorize", "hoist", "reorder", "partition", "unroll_and_jam"])
+def test_what_a_directive_does_is_a_whole_sentence(name):
+    text = _does(name)
+    assert text.count("(") == text.count(")") and "  " not in text and "\n" not in text
+    assert not text.endswith((":", ",", ".", " only at", " An"))
 
 
 def test_a_directive_that_was_left_out_is_there_with_what_it_would_do():

@@ -20,10 +20,11 @@ DOES = {each.name: each.does for each in (KEYS, *PASSES)} | {
 
 
 def _does(name: str) -> str:
-    """A description of a pass in a line; for a directive, the first line of its class's docstring."""
+    """A description of a pass; for a directive, the first sentence of its class's docstring."""
     classes = [*Directive.__subclasses__(), *LoopDirective.__subclasses__()]
     directives = {c.__module__.rpartition(".")[2]: c.__doc__ or "" for c in classes}
-    return DOES.get(name) or directives.get(name, "").partition("\n")[0].replace("`", "")
+    text = " ".join(directives.get(name, "").replace("`", "").split())
+    return DOES.get(name) or text.partition(". ")[0].removesuffix(".")
 
 
 def passes_data(records: Sequence[PassRecord]) -> list[dict[str, Any]]:

@@ -65,7 +65,9 @@ def flat(fun):
 @pytest.mark.parametrize("table", TABLES)
 def test_each_cell_is_a_rule_or_has_a_reason(primitive, table):
     has_rule = primitive in TABLES[table]
-    advice = f"{table}: add a rule of {primitive} beside it, or the reason to core.no_rule_reasons"
+    advice = (
+        f"{table}: add a rule of {primitive} beside it, or the reason to core.bind.no_rule_reasons"
+    )
     assert has_rule or (primitive, table) in core.no_rule_reasons, advice
 
 

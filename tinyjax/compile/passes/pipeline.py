@@ -44,7 +44,12 @@ def bodies(closed: ClosedJaxpr) -> ClosedJaxpr:
 KEYS = Pass("lower_prng_keys", lower_prng_keys, "random keys become pairs of uint32 words")
 PASSES = (
     Pass("inline", inline, "called jaxprs stand in place of the calls"),
-    Pass("expand", expand, "matrices are small loops; products leave scans", same_bits=False),
+    Pass(
+        "expand",
+        expand,
+        "what is equal becomes one; matrices are small loops; products leave scans",
+        same_bits=False,
+    ),
     Pass("rewrite_rules", rewrite_rules, "a table makes equations simpler", run_to_fixpoint=True),
     Pass("fold", fold, "what is made of constants is computed now", run_to_fixpoint=True),
     Pass("cse", cse, "what is computed twice is computed once", run_to_fixpoint=True),

@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 
+import tinyjax as jax
 from tinyjax import lax
 from tinyjax.transform.vjp import grad
 
@@ -31,6 +32,14 @@ def test_expm1_keeps_the_digits_of_small_results():
     assert units.max() < 4
     edges = f32([0, -0.0, np.inf, -np.inf, np.nan])
     assert lax.expm1(edges)._value.tobytes() == np.expm1(edges).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_kernel_keeps_the_smallest_normal_numbers_in_log1p(dtype):
+    x = np.finfo(dtype).tiny * np.array([1, 1.9, -1.5], dtype)
+    with jax.enable_x64(True):
+        for f in (lax.log1p, lax.asinh):
+            np.testing.assert_array_equal(jax.jit(f).lower(x).compile()(x), x)
 
 
 @pytest.mark.parametrize("real", [np.inf, np.nan, 100.0, 1.0])

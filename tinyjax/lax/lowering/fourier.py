@@ -94,8 +94,8 @@ def _factors(length: int, rows: int) -> tuple[int, ...]:
         return ()
     if length <= (LONG if rows >= MIN_ROWS else LARGEST_PRIME):
         return (length,)
-    rows = next(n for n in range(math.isqrt(length), 0, -1) if length % n == 0)
-    return (rows, length // rows) if length // rows <= LONG else ()
+    factor = next(n for n in range(math.isqrt(length), 0, -1) if length % n == 0)
+    return (factor, length // factor) if length // factor <= LONG else ()
 
 
 # ---- complex numbers ----

@@ -210,7 +210,8 @@ def log(x: Number) -> Number:
     return where_any(is_end, lambda: [select(x > 0.0, x, log_of_none(x, 0.0))], [finite])[0]
 
 
-# log(1 + x) as log(u) of the rounded sum u, with what was lost in that sum taken from f.
+# log(1 + x) as log(u) of the rounded sum u, with what was lost in that sum taken from f. The smallest x are
+# the results themselves: half of one may count as 0.
 @float_definition
 def log1p(x: Number) -> Number:
     u = 1.0 + x
@@ -219,7 +220,7 @@ def log1p(x: Number) -> Number:
     one = of_precision(x, 0x3F800000, 0x3FF0000000000000)
     s = as_float(select(e < 64, one - (e << digits(x)), 0))
     finite = log_of_product(mul_add(-lost, s, f), e)
-    of_more = select((x == math.inf) | (x == 0.0), x, finite)
+    of_more = select((x == math.inf) | (abs(x) < 1e-30), x, finite)
     return select(x > -1.0, of_more, log_of_none(x, -1.0))
 
 

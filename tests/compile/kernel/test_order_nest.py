@@ -58,10 +58,16 @@ def test_equal_elements_stay_in_their_order(dtype):
     check(lambda x: lax.top_k(x, 21), jnp.asarray(np.round(X.reshape(4, 600) * 2)).astype(dtype))
 
 
-def test_many_of_the_greatest_elements_move_as_vectors():
-    lowered = jax.jit(lambda x: lax.top_k(x, 40)).lower(jnp.zeros((8, 256)))
+@pytest.mark.parametrize("k", [7, 40])
+def test_the_greatest_elements_move_as_vectors(k):
+    lowered = jax.jit(lambda x: lax.top_k(x, k)).lower(jnp.zeros((8, 256)))
     lines = lowered.as_text("schedule of k0").splitlines()
     assert sum(line.startswith("Vectorize(") for line in lines) == 2
+
+
+def test_an_update_of_an_array_that_is_no_whole_vectors_is_in_place():
+    lowered = jax.jit(lambda x, i: jnp.sin(x).at[i].set(0.0)).lower(jnp.zeros(289), jnp.arange(3))
+    assert "in place" in lowered.as_text("memory")
 
 
 def test_top_k_is_by_total_order():

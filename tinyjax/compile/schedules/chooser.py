@@ -120,10 +120,10 @@ class Chooser(ScheduleBuilder):
         vectors = Vectorize(axis, width, gather=gather, overlap=overlap, why=why)
         if self.is_possible(vectors):
             return vectors
-        gathered = self._gathered(vectors)
+        gathered = self.gathered(vectors)
         return gathered if gathered and self.is_possible(gathered) else None
 
-    def _gathered(self, vectors: Vectorize) -> Vectorize | None:
+    def gathered(self, vectors: Vectorize) -> Vectorize | None:
         """Vectors whose lanes load scattered elements one by one; None if they compute too little for it."""
         work, places = 0, list[bool]()
         for loop in loops_over(self.kernel, vectors.axis):
@@ -187,9 +187,15 @@ class Chooser(ScheduleBuilder):
             self.apply(wanted)
         return f"{axis}_outer" if find_loop(self.kernel, f"{axis}_outer") else ""
 
-    def vectorize_maps(self, width: int) -> None:
-        """Vectorizes innermost loops whose iterations are independent and whose vectors may overlap."""
+    def vectorize_maps(self, widest: int, least: int = 0) -> None:
+        """Vectorizes innermost loops whose iterations are independent and whose vectors may overlap. With
+        `least`, vectors of shorter loops are narrower, and loops that only copy or fill stay: in place
+        they vanish, and drivers do as well."""
         for axis, loops in self._loops_by_axis().items():
+            shortest = min((loop.stop - loop.start).lo for loop in loops)  # of borders, maybe 1
+            if least and (any(map(_is_copy, loops)) or shortest < least):
+                continue
+            width = min(widest, 2 ** int(math.log2(shortest))) if least else widest
             is_part = any((loop.stop - loop.start).hi % width > 0 for loop in loops)
             stores = all(any(isinstance(s, Store) for s in loop.body) for loop in loops)
             if not stores or any(loops_of(loop.body) or why_dependent(loop) for loop in loops):
@@ -197,9 +203,8 @@ class Chooser(ScheduleBuilder):
             why = "neighbours are contiguous in memory"
             vectors = Vectorize(axis, width, overlap=is_part, why=why)
             is_again = is_part and any(changed_again(loop) for loop in loops)
-            shortest = min((loop.stop - loop.start).lo for loop in loops)  # of borders, maybe 1
             if shortest >= width and not is_again and not self.apply_if_possible(vectors):
-                if gathered := self._gathered(vectors):
+                if gathered := self.gathered(vectors):
                     self.apply_if_possible(gathered)
 
     def vectorize_sums(self) -> None:
@@ -279,6 +284,16 @@ def work_of(statements: Iterable[Statement]) -> int:
     """The cost in simple operations; rearranging lanes is free."""
     lets = (s for s in statements if isinstance(s, Let) and s.op in scalar_ops)
     return sum(scalar_ops[s.op].cost for s in lets)
+
+
+def _is_copy(loop: For) -> bool:
+    """Whether each iteration only stores an element from the same place elsewhere, or always the same."""
+    match loop.body:
+        case [Store()]:
+            return True
+        case [Load() as load, Store() as store]:
+            return (load.target, load.index) == (store.value, store.index)
+    return False
 
 
 def _is_sum(loop: For) -> bool:

@@ -161,7 +161,7 @@ def order_schedule(
         else:
             width = 1
     if width == 1 < chooser.width:
-        chooser.vectorize_maps(chooser.width)
+        chooser.vectorize_maps(chooser.width, least=4)
     if axis := chooser.fuse_axes(outer, "elements that never meet"):
         work = width * inner_iterations(loop_over(chooser.kernel, axis).body)
         chooser.share_out(axis, target.grain // work, multiple=at_once)

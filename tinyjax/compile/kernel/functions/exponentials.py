@@ -115,7 +115,7 @@ def expm1(x: Number) -> Number:
     p = of_precision(x, rest_of_expm1, lambda r, _: polynomial(r, *series(2, 14)))(r, z)
     half_s = as_float(as_int(m) << digits(x))
     half_y = mul_add(half_s, mul_add(p, z, r), half_s - 0.5)
-    return select(abs(x) < of_precision(x, 1e-37, 1e-300), x, half_y + half_y)
+    return select(z == 0.0, x, half_y + half_y)
 
 
 def rest_of_expm1(r: Number, z: Number) -> Number:

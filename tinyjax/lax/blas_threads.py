@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,7 @@ import numpy as np
 TINY = 2**18  # multiplications: OpenBLAS uses one thread for fewer
 SMALL_PRODUCT = 2**23
 # Threads save less of a decomposition. Counted as n^3 for n rows and columns.
+TINY_MATRIX = 2**15  # LAPACK takes 32 columns together, and divides the work on more
 SMALL_MATRIX = 2**25
 NAMES = (
     "scipy_openblas_{}_num_threads64_",  # NumPy's, then SciPy's, then a system's
@@ -61,7 +63,7 @@ class Threads:
 
     def __enter__(self) -> None:
         with self.lock:
-            if self.functions and not self.blocks:
+            if not self.blocks and self.module in sys.modules and self.functions:
                 self.before = self.functions[0]()
                 self.limit(1)
             self.blocks += 1
@@ -69,7 +71,7 @@ class Threads:
     def __exit__(self, *_: Any) -> None:
         with self.lock:
             self.blocks -= 1
-            if self.functions and not self.blocks and self.functions[0]() == 1:
+            if self.before and not self.blocks and self.functions[0]() == 1:
                 self.limit(self.before)
 
 
@@ -91,7 +93,7 @@ def for_small_matrices(impl: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(impl)
     def rule(*operands: np.ndarray, **params: Any) -> Any:
         *_, rows, columns = 1, 1, *operands[0].shape
-        if TINY < rows * columns * min(rows, columns) <= SMALL_MATRIX:
+        if TINY_MATRIX < rows * columns * min(rows, columns) <= SMALL_MATRIX:
             with NUMPY, SCIPY:
                 return impl(*operands, **params)
         return impl(*operands, **params)

@@ -8,7 +8,6 @@ Source: I. Murray, "Differentiation of the Cholesky decomposition", https://arxi
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import numpy as np
@@ -19,22 +18,19 @@ from tinyjax.core.bind import Primitive
 from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
 
-SMALL = 32  # up to this many rows, LAPACK takes less time than the Python call
+SMALL = 64  # up to this many rows, LAPACK takes less time than the Python call
 
 cholesky_p = Primitive("cholesky", axes="matrices 2", makes_nan=True)
 
 
 def _cholesky_impl(x: np.ndarray) -> np.ndarray:
-    """By LAPACK's potrf, in the memory of the result; NaN where a matrix is not positive definite. Many
-    small matrices go to NumPy together, which raises if one of them is not positive definite."""
+    """By LAPACK's potrf, of large matrices in the memory of the result; NaN where a matrix is not positive
+    definite."""
     if x.size == 0:
         return x
-    if x.ndim > 2 and x.shape[-1] <= SMALL:
-        with contextlib.suppress(np.linalg.LinAlgError):
-            return np.linalg.cholesky(x)
-    from scipy.linalg import get_lapack_funcs
-
-    (potrf,) = get_lapack_funcs(("potrf",), (x,))
+    if x.shape[-1] <= SMALL:
+        return matrices.by_numpy("cholesky_lo", x)
+    potrf = matrices.scipy_lapack("potrf", x.dtype)
     out = np.array(x, order="C")
     for each in out.reshape(-1, *x.shape[-2:]):
         # LAPACK sees the transpose, whose upper factor is our lower one (its conjugate for complex

@@ -21,7 +21,7 @@ from tinyjax.core.bind import Primitive
 from tinyjax.core.primitives import mul
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.lax.linalg import matrices
-from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails, one_over_gaps
+from tinyjax.lax.linalg.spectra import diagonal, one_over_gaps
 
 
 class EighImplementation(enum.Enum):
@@ -36,12 +36,8 @@ eigh_p = Primitive("eigh", multiple_results=True, axes="matrices 2", makes_nan=T
 
 
 def _eigh_impl(x: np.ndarray, *, lower: bool, **_: Any) -> list[np.ndarray]:
-
-    def eigh(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        w, v = np.linalg.eigh(x, "L" if lower else "U")
-        return v, w
-
-    return list(nan_where_it_fails(eigh, x))
+    w, v = matrices.by_numpy("eigh_lo" if lower else "eigh_up", x)
+    return [v, w]
 
 
 def _eigh_aval(

@@ -95,12 +95,9 @@ def _lu_impl(x: np.ndarray) -> Any:
 
 
 def _lu_of_one(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    from scipy.linalg import get_lapack_funcs
-
     if x.size == 0:
         return x, np.zeros(0, np.int32), np.arange(len(x), dtype=np.int32)
-    (getrf,) = get_lapack_funcs(("getrf",), (x,))
-    lu, pivots, _ = getrf(x)
+    lu, pivots, _ = matrices.scipy_lapack("getrf", x.dtype)(x)
     return np.ascontiguousarray(lu), pivots.astype(np.int32), _permutation(pivots, len(x))
 
 

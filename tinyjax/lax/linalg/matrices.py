@@ -5,11 +5,13 @@ Matrices are in the last two axes everywhere.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.linalg import _umath_linalg
 
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import OnHost, lowering_rules
@@ -113,6 +115,22 @@ def for_each_matrix(fun: Callable[..., Any], *arrays: np.ndarray) -> Any:
     if isinstance(outs[0], tuple):
         return tuple(stacked(column) for column in zip(*outs))
     return stacked(outs)
+
+
+def by_numpy(names: str, x: np.ndarray) -> Any:
+    """What LAPACK computes of a stack of matrices, in the precision of `x`: np.linalg computes float32 in
+    float64. NaN where LAPACK fails. `names` are those of NumPy's function, that of its last version first."""
+    function = next(f for name in names.split() if (f := getattr(_umath_linalg, name, None)))
+    with np.errstate(all="ignore"):
+        return function(x)
+
+
+@functools.cache
+def scipy_lapack(name: str, dtype: np.dtype) -> Callable[..., Any]:
+    """A routine of LAPACK for one matrix in column order."""
+    from scipy.linalg import get_lapack_funcs
+
+    return get_lapack_funcs((name,), dtype=dtype)[0]
 
 
 # ---- parts and products of matrices, in terms of lax ----

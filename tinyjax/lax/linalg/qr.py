@@ -27,14 +27,26 @@ from tinyjax.transform.jvp import zero_tangent
 
 # Parameters: pivoting, full_matrices; use_magma chooses among GPU libraries in JAX.
 qr_p = Primitive("qr", multiple_results=True, axes="matrices 2", makes_nan=True)
+SMALL = 16  # up to this many rows and columns, NumPy takes less time for a stack than SciPy
+BLOCK = 32  # columns that LAPACK takes together
+
+
+def _is_small_stack(a: np.ndarray) -> bool:
+    return a.ndim > 2 and max(a.shape[-2:]) <= SMALL
 
 
 def _qr_impl(
     a: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: None
 ) -> list[np.ndarray]:
     if not pivoting:
-        q, r = np.linalg.qr(a, "complete" if full_matrices else "reduced")
-        return [q, r]
+        *_, m, n = a.shape
+        if not a.size or _is_small_stack(a):
+            return list(np.linalg.qr(a, "complete" if full_matrices else "reduced"))
+        k = m if full_matrices else min(m, n)
+        reflections, taus = _geqrf_impl(a)
+        q = np.zeros((*a.shape[:-1], k), a.dtype)
+        q[..., :n] = reflections[..., :k]
+        return [_householder_impl(q, taus), np.triu(reflections[..., :k, :])]
     import scipy.linalg
 
     mode = "full" if full_matrices else "economic"
@@ -132,8 +144,12 @@ ormqr_p = Primitive("ormqr", axes="matrices 2 1 2", makes_nan=True)
 
 
 def _geqrf_impl(a: np.ndarray) -> list[np.ndarray]:
-    reflections, taus = np.linalg.qr(a, "raw")
-    return [reflections.swapaxes(-1, -2), taus]
+    if not a.size or _is_small_stack(a):
+        reflections, taus = np.linalg.qr(a, "raw")
+        return [reflections.swapaxes(-1, -2), taus]
+    geqrf = matrices.scipy_lapack("geqrf", a.dtype)
+    work = BLOCK * a.shape[-1]
+    return list(matrices.for_each_matrix(lambda x: geqrf(x, work)[:2], a))
 
 
 def _geqrf_aval(a: ShapedArray) -> list[ShapedArray]:
@@ -150,13 +166,11 @@ def _of_each_with_taus(fun: Any, a: np.ndarray, taus: np.ndarray, *others: np.nd
 
 
 def _householder_impl(a: np.ndarray, taus: np.ndarray) -> np.ndarray:
-    from scipy.linalg import get_lapack_funcs
-
     if not a.size or not taus.size:
         return np.broadcast_to(np.eye(*a.shape[-2:], dtype=a.dtype), a.shape)
-    name = "orgqr" if a.dtype.kind == "f" else "ungqr"
-    (orgqr,) = get_lapack_funcs((name,), (a,))
-    return _of_each_with_taus(lambda x, t: orgqr(x, t)[0], a, taus)
+    orgqr = matrices.scipy_lapack("orgqr" if a.dtype.kind == "f" else "ungqr", a.dtype)
+    work = BLOCK * a.shape[-1]
+    return _of_each_with_taus(lambda x, t: orgqr(x, t, work)[0], a, taus)
 
 
 def _householder_aval(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
@@ -183,10 +197,8 @@ def _householder_aval(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
 def _ormqr_impl(
     a: np.ndarray, taus: np.ndarray, c: np.ndarray, *, left: bool, transpose: bool
 ) -> np.ndarray:
-    from scipy.linalg import get_lapack_funcs
-
     real = a.dtype.kind == "f"
-    (ormqr,) = get_lapack_funcs(("ormqr" if real else "unmqr",), (a,))
+    ormqr = matrices.scipy_lapack("ormqr" if real else "unmqr", a.dtype)
     trans = ("T" if real else "C") if transpose else "N"
 
     def product(a: np.ndarray, taus: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from tinyjax.core.bind import Primitive
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import constant, real_dtype
 from tinyjax.lax.linalg import matrices
-from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails
+from tinyjax.lax.linalg.spectra import diagonal
 
 
 class SvdAlgorithm(enum.Enum):
@@ -42,14 +42,10 @@ _matmul = functools.partial(matrices.typed_matmul, precision=lax.Precision.HIGHE
 def _svd_impl(
     x: np.ndarray, *, full_matrices: bool, compute_uv: bool, algorithm: Any, **_: Any
 ) -> list[np.ndarray]:
-    if not compute_uv:
-        return [nan_where_it_fails(lambda x: np.linalg.svd(x, compute_uv=False), x)]
-
-    def svd(x: np.ndarray) -> tuple[np.ndarray, ...]:
-        u, s, vh = np.linalg.svd(x, full_matrices)
-        return s, u, vh
-
-    return list(nan_where_it_fails(svd, x))
+    kind = "" if not compute_uv else "_f" if full_matrices else "_s"
+    older = "m" if x.shape[-2] < x.shape[-1] else "n"
+    outs = matrices.by_numpy(f"svd{kind} svd_{older}{kind}", x)
+    return [outs[1], outs[0], outs[2]] if compute_uv else [outs]
 
 
 def _svd_aval(

@@ -27,10 +27,7 @@ tridiagonal_p = Primitive("tridiagonal", multiple_results=True, axes="matrices 2
 
 
 def _tridiagonal_impl(a: np.ndarray, *, lower: bool) -> list[np.ndarray]:
-    from scipy.linalg import get_lapack_funcs
-
-    name = "sytrd" if a.dtype.kind == "f" else "hetrd"
-    (sytrd,) = get_lapack_funcs((name,), (a,))
+    sytrd = matrices.scipy_lapack("sytrd" if a.dtype.kind == "f" else "hetrd", a.dtype)
     return list(matrices.for_each_matrix(lambda x: sytrd(x, lower=lower)[:4], a))
 
 
@@ -66,11 +63,9 @@ tridiagonal_solve_p = Primitive("tridiagonal_solve", axes="matrices 1 1 1 2", ma
 def _solve_impl(
     dl: np.ndarray, d: np.ndarray, du: np.ndarray, b: np.ndarray, *, perturb_singular: bool
 ) -> np.ndarray:
-    from scipy.linalg import get_lapack_funcs
-
     if not b.size:
         return b
-    (gtsv,) = get_lapack_funcs(("gtsv",), (b,))
+    gtsv = matrices.scipy_lapack("gtsv", b.dtype)
 
     def solve(diagonals: np.ndarray, b: np.ndarray) -> np.ndarray:
         dl, d, du = diagonals

@@ -56,7 +56,8 @@ def interpreted(f, *args, target=CPU, naive=False):
 def assert_close(found, expected, rtol):
     for x, y in zip(found, jax.tree.leaves(expected), strict=True):
         assert np.asarray(x).dtype == np.asarray(y).dtype
-        x, y = (np.asarray(a).astype(np.float64) for a in (x, y))
+        wide = np.complex128 if np.iscomplexobj(x) else np.float64
+        x, y = (np.asarray(a).astype(wide) for a in (x, y))
         np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
 
 

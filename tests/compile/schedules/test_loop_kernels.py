@@ -533,3 +533,69 @@ def test_the_iterations_of_a_scan_without_a_carry_are_shared_out_among_work_item
     assert loop_of(volumes, a).items > 1
     assert_close(interpreted(volumes, a), volumes(a), 1e-5)
     assert_close([jax.jit(volumes)(a)], volumes(a), 1e-5)
+
+
+# ---- complex numbers ----
+
+
+def numbers(*shape):
+    return floats(*shape) + 1j * floats(*shape, 2)[..., 0]
+
+
+def rotated(decay, state, inputs):
+    def step(state, x):
+        state = lax.cond(x.real > 0, lambda z: z * decay + x, lambda z: z / (2 + 1j), state)
+        return state, (jnp.abs(state), state)
+
+    return lax.scan(step, state, inputs, reverse=True)
+
+
+def turned(matrix, state):
+    return lax.fori_loop(0, 5, lambda _, z: matrix @ z, state)
+
+
+def newton(z):
+    step = lambda _, z: z - (z * z * z - 1) / (3 * z * z)  # noqa: E731
+    return lax.fori_loop(0, 5, step, z)
+
+
+def escaped(c):
+    def step(state):
+        z, count = state
+        return z * z + c, count + 1
+
+    return lax.while_loop(lambda s: (jnp.abs(s[0]) < 2) & (s[1] < 9), step, (0 * c, 0))
+
+
+@pytest.mark.parametrize(
+    "f, shapes, form",
+    [
+        (newton, [(40,)], "elementwise"),
+        (jax.vmap(escaped), [(37,)], "elementwise"),
+        (jax.vmap(turned, (None, 0)), [(3, 3), (20, 3)], "by example"),
+        (jax.vmap(lambda z: escaped(z.sum())), [(20, 3)], "elementwise"),
+        (turned, [(5, 5), (5,)], "sequential"),
+        (rotated, [(), (), (7,)], "sequential"),
+        (rotated, [(3,), (3,), (7,)], "elementwise"),
+    ],
+)
+def test_a_loop_of_complex_numbers_is_one_kernel(f, shapes, form):
+    args = [numbers(*shape) for shape in shapes]
+    assert loop_of(f, *args).form.startswith(form)
+    agree(f, *args, rtol=1e-5)
+
+
+def test_complex_products_of_infinite_parts_in_a_loop_are_those_outside():
+    f = lambda z, w: lax.scan(lambda z, _: (z * w, z), z, None, 3)[1]  # noqa: E731
+    z = np.complex64([complex(a, b) for a in (np.inf, np.nan, -0.0) for b in (-np.inf, 0.0, 2.0)])
+    agree(f, z, z[::-1].copy())
+
+
+def test_a_loop_of_very_many_statements_is_not_one_kernel():
+    def step(c, x):
+        for n in range(400):
+            c = jnp.roll(c * n, n % 3) + x
+        return c, None
+
+    reason = loop_of(lambda c, x: lax.scan(step, c, x), floats(2, 5), floats(3, 5))
+    assert "statements, too many for one work-item" in reason

@@ -109,24 +109,19 @@ class Builder(StatementWriter):
             return Number(self, constant_pair(value, dtype))
         return super().constant(value, dtype)
 
-    def read_pair(self, place: MemRef, at: Index, name: str) -> Any:
-        """Complex number `at` of the value at `place`."""
-        return Pair(*(self.read(place, at * 2 + part, name) for part in (0, 1)))
-
-    def read(self, place: MemRef, at: Index, name: str = "t") -> ir.Value:
+    def read(self, place: MemRef, at: Index, name: str = "t") -> Any:
         """Element number `at` of the value at `place`."""
-        target = self.new_value(name, place.memory.dtype)
-        self.body.append(ir.Load(target, place.memory, place.place(at)))
-        return target
+        places = place.parts(at)
+        targets = [self.new_value(name, place.memory.dtype) for _ in places]
+        self.body += [ir.Load(v, place.memory, i) for v, i in zip(targets, places)]
+        return Pair(*targets) if place.is_complex else targets[0]
 
     def write(self, place: MemRef, at: Index, value: Any) -> None:
-        """Stores an element that `read` or `read_pair` returned."""
-        if isinstance(value, Pair):
-            self.write(place, at * 2, value.real)
-            self.write(place, at * 2 + 1, value.imag)
-            return
-        store = ir.Store(place.memory, place.place(at), value)
-        self.body.append(store if place.only_if is None else ir.If(place.only_if, [store]))
+        """Stores an element that `read` returned."""
+        parts = (value.real, value.imag) if isinstance(value, Pair) else (value,)
+        for part_at, part in zip(place.parts(at), parts):
+            store = ir.Store(place.memory, part_at, part)
+            self.body.append(store if place.only_if is None else ir.If(place.only_if, [store]))
 
     def number(self, at: Index, dtype: np.dtype) -> Number:
         """The value of an index, of that dtype."""
@@ -213,8 +208,7 @@ class Builder(StatementWriter):
                 pending.pop()
             elif v in self.places:
                 with ir.statements_of(reader):
-                    read: Any = self.read_pair if v.aval.dtype.kind == "c" else self.read
-                    known[v] = read(self.places[v], position.flat, self.names[v])
+                    known[v] = self.read(self.places[v], position.flat, self.names[v])
             else:
                 eqn = self.producer[v]
                 lowering = lowering_of(eqn, self.target)

@@ -11,16 +11,17 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tinyjax.compile.kernel.functions.notation import maximum, minimum, op, select, sqrt
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Buffer, Const
+from tinyjax.compile.kernel.kernel_ir import Buffer, Const, PrivateArray
+from tinyjax.compile.kernel.scalar_ops import PART_DTYPES
 from tinyjax.compile.kernel.writer import BOOL, Number, Writer
 
-PART_DTYPES = {np.dtype(f"complex{2 * n}"): np.dtype(f"float{n}") for n in (32, 64)}
+Memory = TypeVar("Memory", Buffer, PrivateArray)
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,11 @@ def as_numbers(writer: Writer, z: Any) -> Any:
     return Number(writer, z)
 
 
-def of_parts(buffer: Buffer) -> Buffer:
-    """The buffer with complex numbers as pairs of floats."""
-    if buffer.dtype not in PART_DTYPES:
-        return buffer
-    return replace(buffer, dtype=PART_DTYPES[buffer.dtype], size=2 * buffer.size)
+def of_parts(memory: Memory) -> Memory:
+    """The memory with complex numbers as pairs of floats."""
+    if memory.dtype not in PART_DTYPES:
+        return memory
+    return replace(memory, dtype=PART_DTYPES[memory.dtype], size=2 * memory.size)
 
 
 def constant_pair(value: Any, dtype: np.dtype) -> Pair:

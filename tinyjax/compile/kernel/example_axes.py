@@ -12,11 +12,13 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.builder import Builder
+from tinyjax.compile.kernel.complex_pairs import Pair
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.kernel_ir import Const, Scalar, Value
+from tinyjax.compile.kernel.scalar_ops import PART_DTYPES
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_control_flow
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
@@ -309,11 +311,12 @@ class _Probe(Builder):
         super().__init__(names, target)
         self.found: list[tuple[Var, Sequence[Index]]] = []
 
-    def element(self, atom: Atom, position: rules.Position) -> Scalar:
+    def element(self, atom: Atom, position: rules.Position) -> Any:
         if isinstance(atom, Literal):
-            return Const(atom.aval.dtype.type(atom.val), atom.aval.dtype)
+            return super().element(atom, position)
         self.found.append((atom, position.coords))
-        return Value(self.fresh("x"), atom.aval.dtype)
+        part = self.new_value("x", PART_DTYPES.get(atom.aval.dtype, atom.aval.dtype))
+        return Pair(part, part) if atom.aval.dtype in PART_DTYPES else part
 
     def update(self, eqn: JaxprEqn, update: rules.Update, coords: list[Index]) -> None:
         """Reads as an update does: at its own place along batch axes and those that windows cover whole."""

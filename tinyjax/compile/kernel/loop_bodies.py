@@ -16,8 +16,8 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import PrivateArrayBuilder, Storage
-from tinyjax.compile.kernel.rules import lowering_of
-from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
+from tinyjax.compile.kernel.rules import Fourier, lowering_of
+from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES, PART_DTYPES
 from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
 from tinyjax.compile.target import Target
@@ -43,8 +43,10 @@ class BodyBuilder(PrivateArrayBuilder):
         """Why these bodies can't be written here; empty if they can."""
         for jaxpr in (body.jaxpr for body in bodies):
             for v in (*jaxpr.invars, *(v for eqn in jaxpr.eqns for v in eqn.outvars)):
-                if v.aval.dtype not in KERNEL_DTYPES:
+                if v.aval.dtype not in KERNEL_DTYPES | PART_DTYPES.keys():
                     return f"kernels do not compute with {v.aval.dtype}"
+            if any(isinstance(lowering_of(eqn, self.target), Fourier) for eqn in jaxpr.eqns):
+                return "the rows of a transform are lanes in a kernel of its own"
             for group in self.groups_of(jaxpr):
                 if isinstance(group, HostGroup):
                     return f"{group.eqn.primitive} runs on the host: {group.reason}"

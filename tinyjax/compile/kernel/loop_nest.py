@@ -58,7 +58,7 @@ class NestBuilder(Builder):
         self.producer = {v: eqn for eqn in group.eqns for v in eqn.outvars}
         self.inputs = [buffer_of(v, names, "in") for v in group.inputs]
         self.outputs = {v: buffer_of(v, names, "out") for v in group.outputs}
-        self.places = {v: MemRef(buffer) for v, buffer in zip(group.inputs, self.inputs)}
+        self.places = {v: MemRef.of(v, buffer) for v, buffer in zip(group.inputs, self.inputs)}
 
     def shapes_before(self, roots: Sequence[Atom]) -> list[tuple[int, ...]]:
         """The shapes of values, and of those from which they are computed by reshapes and elementwise."""
@@ -74,7 +74,7 @@ class NestBuilder(Builder):
     def store_output(self, v: Var, position: Position) -> None:
         """Computes and stores an element of an output; the statements' origin is its equation."""
         with statements_of(self.producer[v]):
-            self.write(MemRef(self.outputs[v]), position.flat, self.element(v, position))
+            self.write(MemRef.of(v, self.outputs[v]), position.flat, self.element(v, position))
 
     def kernel(self, name: str) -> Kernel:
         """The naive kernel of the statements written so far."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Buffer, KernelError, PrivateArray, Scalar
 from tinyjax.compile.kernel.rules import Position
+from tinyjax.core.jaxpr import Atom
 
 
 @dataclass(frozen=True)
@@ -44,18 +45,33 @@ class Example:
 @dataclass(frozen=True)
 class MemRef:
     """Where a value's elements are: in `memory`, from `start` on. With `only_if`, stores happen only if that
-    is true; with `example`, memory holds only that part."""
+    is true; with `example`, memory holds only that part. The two floats of a complex number are neighbours in
+    a buffer; a private array has all real parts first, so that these are."""
 
     memory: Buffer | PrivateArray
     start: Index = index(0)
     only_if: Scalar | None = None
     example: Example | None = None
+    is_complex: bool = False
+
+    @classmethod
+    def of(cls, v: Atom, memory: Buffer | PrivateArray) -> MemRef:
+        """The place of the whole value `v`."""
+        return cls(memory, is_complex=v.aval.dtype.kind == "c")
 
     def place(self, at: Index) -> Index:
         """Where element number `at` is."""
         if self.example is not None:
             at = self.example.place(at)
         return self.start + at
+
+    def parts(self, at: Index) -> list[Index]:
+        """Where element number `at` is, or its real and its imaginary part."""
+        at = self.place(at)
+        if not self.is_complex:
+            return [at]
+        is_private = isinstance(self.memory, PrivateArray)
+        return [at, at + self.memory.size // 2] if is_private else [at * 2, at * 2 + 1]
 
     def part(self, at: Index) -> MemRef:
         """The part that begins at element number `at`: a row of the value."""

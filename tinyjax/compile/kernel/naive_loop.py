@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
 from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.fusion.reduction_groups import variables
+from tinyjax.compile.kernel.complex_pairs import of_parts
 from tinyjax.compile.kernel.example_axes import ExampleAxes, NoKernelError, example_axes
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.loop_bodies import BodyBuilder
@@ -130,11 +131,11 @@ class LoopNest(BodyBuilder):
         carry = len(found.carry) if isinstance(found, Loop) else 0
         kept = [n < carry and isinstance(v, DropVar) for n, v in enumerate(eqn.outvars)]
         self.outputs = [
-            Buffer(f"out{n}", v.aval.dtype, v.aval.size, "kept" if kept[n] else "out")
+            of_parts(Buffer(f"out{n}", v.aval.dtype, v.aval.size, "kept" if kept[n] else "out"))
             for n, v in enumerate(eqn.outvars)
         ]
         self.producer.update(self.computed)
-        self.places.update((v, MemRef(buffer)) for v, buffer in self.inputs.items())
+        self.places.update((v, MemRef.of(v, buffer)) for v, buffer in self.inputs.items())
 
     def made(self) -> LoopKernel:
         """The kernel."""
@@ -161,7 +162,7 @@ class LoopNest(BodyBuilder):
 
     def result_places(self) -> Sequence[MemRef]:
         """Where the results go. Values that all examples share are stored by the first one."""
-        outs = [MemRef(buffer) for buffer in self.outputs]
+        outs = [MemRef.of(v, buffer) for v, buffer in zip(self.eqn.outvars, self.outputs)]
         is_whole = [self.axis_of(v) is None for v in self.eqn.outvars]
         if self.form == "sequential" or not any(is_whole):
             return outs
@@ -190,7 +191,7 @@ class LoopNest(BodyBuilder):
     def operand(self, v: Atom) -> Storage:
         """Where an operand is. An element that the kernel computes itself is computed once."""
         if v in self.inputs:
-            return MemRef(self.inputs[v])
+            return MemRef.of(v, self.inputs[v])
         if self.stored_size(v) == 1:
             return self.scalar(v)
         if self.form != "sequential":

@@ -42,7 +42,7 @@ def order_nest(
     """The naive kernel of a group whose results are made in order, and the axes of its outer loops."""
     assert group.in_order is not None
     builder = NestBuilder(group, names, target)
-    places = [MemRef(builder.outputs[v]) for v in group.in_order.outvars]
+    places = [MemRef.of(v, builder.outputs[v]) for v in group.in_order.outvars]
     with ir.statements_of(group.in_order):
         axes = write_in_order(builder, group.in_order, places)
     return builder.kernel(name), axes

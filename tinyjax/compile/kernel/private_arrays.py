@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
+from tinyjax.compile.kernel.complex_pairs import of_parts
 from tinyjax.compile.kernel.example_axes import ExampleAxes, NoKernelError
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar, statements_of
@@ -89,11 +91,11 @@ class PrivateArrayBuilder(Builder):
         axis, name = self.axis_of(v), name or self.names.get(v, "v").strip("_") or "v"
         if axis is None and self.form == "elementwise" and v.aval.size > 1:
             raise NoKernelError("its elements need whole arrays")
-        array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, self.stored_size(v))
+        size, coords = self.stored_size(v), tuple(self._coords(v).values())
+        array = of_parts(PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, size))
         self.body.append(Allocate(array, None))
-        if axis is None:
-            return MemRef(array)
-        return MemRef(array, example=Example(v.aval.shape, axis, tuple(self._coords(v).values())))
+        example = None if axis is None else Example(v.aval.shape, axis, coords)
+        return replace(MemRef.of(v, array), example=example)
 
     # ---- loops ----
 
@@ -127,7 +129,7 @@ class PrivateArrayBuilder(Builder):
             new = self.read(source, i) if isinstance(source, MemRef) else source
             if mask is not None:
                 holds = self.read(mask, i // (v.aval.size // mask.memory.size))
-                new = self.let("select", (holds, new, self.read(place, i)), new.dtype)
+                new = self.operation("select", (holds, new, self.read(place, i)), new.dtype)
             self.write(place, i, new)
 
     def fill(self, places: dict[Var, MemRef]) -> None:

@@ -26,12 +26,13 @@ import numpy as np
 
 from tinyjax.core.dtypes import bfloat16
 
-# ---- what kernels compute with: all dtypes but complex numbers, float0 and keys ----
+# ---- what kernels compute with: these dtypes, and complex numbers as pairs; not float0 and keys ----
 
 HALVES = (np.dtype("float16"), bfloat16)
 KERNEL_DTYPES = frozenset(HALVES).union(
     map(np.dtype, "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())
 )
+PART_DTYPES = {np.dtype(f"complex{2 * n}"): np.dtype(f"float{n}") for n in (32, 64)}
 
 
 # ---- the table ----

@@ -33,7 +33,7 @@ from tinyjax.compile.kernel.naive_loop import (
     naive_loop,
 )
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
-from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
+from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES, PART_DTYPES
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.passes.loops import (
     Branches,
@@ -64,6 +64,7 @@ from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 # The most elements that one work-item's arrays may have: private memory is on a stack, and should stay in
 # the cache of a core.
 MAX_PRIVATE = 2**16
+MAX_STATEMENTS = 2**11  # of a naive body: each directive goes through all of them
 # Operations in an iteration that several work-items may run at once, and of each work-item at least.
 MAX_MAPPED_WORK, MAPPED_GRAIN = 2**22, 2**17
 # Operations in one launch, 0.1 to 0.2 s: the host can stop loops that take more.
@@ -196,6 +197,8 @@ def _sequential(
     if operations > most:
         raise NoKernelError(f"an iteration has {operations} operations, {TOO_MANY} (> {most})")
     nest = naive_loop(found, _before(found, producer, target), names, target)
+    if (count := len(every_statement(nest.kernel.body))) > MAX_STATEMENTS:
+        raise NoKernelError(f"its body has {count} statements, {TOO_MANY} (> {MAX_STATEMENTS})")
     return _finished(nest, _sequential_schedule(nest, found, target))
 
 
@@ -232,7 +235,7 @@ def _why_no_kernel(found: Loop | Branches) -> str:
         if any(v.aval.size == 0 for v in [*inner.invars, *inner.outvars]):
             return "it has arrays without elements"
     for v in [*eqn.invars, *eqn.outvars]:
-        if v.aval.dtype not in KERNEL_DTYPES:
+        if v.aval.dtype not in KERNEL_DTYPES | PART_DTYPES.keys():
             return f"kernels do not compute with {v.aval.dtype}"
     if isinstance(found, Loop) and (found.length or 0) >= 2**31:
         return "it has 2**31 iterations or more"
@@ -279,8 +282,6 @@ def _cheap(
 
 
 def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
-    if any(v.aval.dtype not in KERNEL_DTYPES for v in [*eqn.invars, *eqn.outvars]):
-        return False  # complex numbers: a loop's memory can't store them as pairs
     return _is_map_of_elements(eqn, target) and not has_effects(eqn)
 
 

@@ -9,8 +9,8 @@ during a step gets it back up to four milliseconds later, and until then all oth
 - A helper often yields its core to other processes while it holds no work.
 - A helper that waits for a suspended leader exchanges cores with it.
 - A leader that has finished gives its core to a suspended helper, so that the helper can leave. The helper
-  then gives its core to the leader, whose thread sleeps. One is suspended if for 40 us it has neither left
-  nor been seen, waiting or at the end of a part of the work: one that still runs would lose its core.
+  then gives its core to the leader, whose thread sleeps. The leader first waits up to 40 us for a helper to
+  leave: one that still runs would lose its core. It waits longer if the helper ends a part of the work.
 
 OpenCL has no functions for this, so this C code calls Linux directly on x86-64. On other systems it does
 nothing.

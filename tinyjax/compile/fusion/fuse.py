@@ -38,12 +38,12 @@ from tinyjax.compile.record import is_recording
 from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
 
-# The values that a loop's kernel reads, and the equations with which it computes other operands
-Inside = tuple[Sequence[Var], Sequence[JaxprEqn]]
+# The values that a loop's kernel reads, and the equations by which it computes its other operands
+LoopInputs = tuple[Sequence[Var], Sequence[JaxprEqn]]
 
 
 def fuse(
-    jaxpr: Jaxpr, target: Target, loops: Mapping[JaxprEqn, Inside] = MappingProxyType({}),
+    jaxpr: Jaxpr, target: Target, loops: Mapping[JaxprEqn, LoopInputs] = MappingProxyType({}),
     names: Mapping[Var, str] | None = None,
 ) -> list[Group]:  # fmt: skip
     """The groups of `jaxpr`, in an order in which they can run. `loops` has those that are one kernel; others
@@ -114,7 +114,7 @@ def _loop_group(eqn: JaxprEqn, inputs: Sequence[Var], before: Sequence[JaxprEqn]
 
 class _Plan:
     def __init__(
-        self, jaxpr: Jaxpr, target: Target, loops: Mapping[JaxprEqn, Inside], alone: set[JaxprEqn],
+        self, jaxpr: Jaxpr, target: Target, loops: Mapping[JaxprEqn, LoopInputs], alone: set[JaxprEqn],
     ):  # fmt: skip
         self.jaxpr = jaxpr
         self.target = target

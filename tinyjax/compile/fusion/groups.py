@@ -26,7 +26,7 @@ class Group:
     reason: str = ""
 
     def overwritten(self, v: Atom) -> Atom | None:
-        """What is read in whose memory the output `v` can be made, if nothing reads that later."""
+        """The input whose memory the output `v` can take, if nothing reads that input later."""
         return None
 
     @property

@@ -68,7 +68,7 @@ def simplify_bodies(closed: ClosedJaxpr, simplify: Simplify) -> ClosedJaxpr:
 
 def _with_numbers_inside(loop: Loop, producer: Producer) -> Loop:
     """A loop whose bodies make the constant operands that are made of numbers alone."""
-    changed = loop.with_bodies(lambda _, body, of: _made_inside(body, of, producer))
+    changed = loop.with_bodies(lambda _, body, consts: _made_inside(body, consts, producer))
     if len(changed.consts) < len(loop.consts):
         event(loop.eqn, "its body makes arrays of numbers", "the kernels know them", loop.eqn)
     return changed

@@ -33,8 +33,8 @@ class _Access:
 
     def may_meet(self, other: _Access) -> bool:
         """Whether both may access one element in any two iterations."""
-        at, of = as_index(self.at, {}), as_index(other.at, {})
-        return at.lo <= of.hi + other.reach - 1 and of.lo <= at.hi + self.reach - 1
+        a, b = as_index(self.at, {}), as_index(other.at, {})
+        return a.lo <= b.hi + other.reach - 1 and b.lo <= a.hi + self.reach - 1
 
 
 def why_dependent(loop: ir.For) -> str:

@@ -106,8 +106,8 @@ class Lanes:
         """Whether an index depends on values that are not the same in all lanes."""
         return not at.names.isdisjoint(self.varying)
 
-    def of(self, kernel: ir.Kernel, loop: ir.For) -> Lanes:
-        """These lanes, once it is found what varies in the loop, its accumulators and arrays with gaps."""
+    def analyzed(self, kernel: ir.Kernel, loop: ir.For) -> Lanes:
+        """These lanes with the loop's accumulators, what varies in it, and the arrays with gaps."""
         for array, combine in accumulators_in(loop.body).items():
             self.sums[array.name] = combine.op, _initial(kernel, array)
         self.find_varying(loop.body)

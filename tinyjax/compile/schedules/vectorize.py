@@ -81,7 +81,7 @@ class Vectorize(LoopDirective):
 
     def _lanes(self, kernel: ir.Kernel, loop: ir.For) -> Lanes:
         end = chunk_of(loop, self.width)[1]
-        return Lanes(self.axis, loop.start, end, self.width, self.gather).of(kernel, loop)
+        return Lanes(self.axis, loop.start, end, self.width, self.gather).analyzed(kernel, loop)
 
     def _split(self, loop: ir.For) -> Split:
         size = loop.stop - loop.start
@@ -95,7 +95,7 @@ class Vectorize(LoopDirective):
         end = None if size.factor() % width == 0 else loop.stop
         if self._split(loop).overlap:
             first, end = first.min(loop.stop - width), None
-        return Lanes(self.axis, first, end, width, self.gather).of(kernel, loop)
+        return Lanes(self.axis, first, end, width, self.gather).analyzed(kernel, loop)
 
 
 class _Vectors:

@@ -194,8 +194,8 @@ def log_double(x: Number) -> Number:
     return log_of_product(*parts_of(x))
 
 
-def log_of_none(x: Number, zero: float) -> Number:
-    """log where there is none, or at `zero`"""
+def log_at_end(x: Number, zero: float) -> Number:
+    """The logarithm of a number that is not positive: -inf at `zero`, where the domain ends, else NaN"""
     return select(x == zero, x.dtype.type(-math.inf), math.nan)
 
 
@@ -207,7 +207,7 @@ def log(x: Number) -> Number:
     e = e - select(is_small, e.dtype.type(digits(x)), 0)
     finite = log_of_product(f, e)
     is_end = ~((x > 0.0) & (x < math.inf))
-    return where_any(is_end, lambda: [select(x > 0.0, x, log_of_none(x, 0.0))], [finite])[0]
+    return where_any(is_end, lambda: [select(x > 0.0, x, log_at_end(x, 0.0))], [finite])[0]
 
 
 # log(1 + x) as log(u) of the rounded sum u, with what was lost in that sum taken from f. The smallest x are
@@ -221,7 +221,7 @@ def log1p(x: Number) -> Number:
     s = as_float(select(e < 64, one - (e << digits(x)), 0))
     finite = log_of_product(mul_add(-lost, s, f), e)
     of_more = select((x == math.inf) | (abs(x) < 1e-30), x, finite)
-    return select(x > -1.0, of_more, log_of_none(x, -1.0))
+    return select(x > -1.0, of_more, log_at_end(x, -1.0))
 
 
 # A third of the bits is near the root: the exponent is divided by three. Halley's step triples the digits.

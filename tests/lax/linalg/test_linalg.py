@@ -110,3 +110,10 @@ def test_the_derivative_of_a_solution_of_sylvesters_equation():
     np.testing.assert_allclose(x_dot, sl.solve_sylvester(a, b, moved), rtol=1e-3, atol=1e-3)
     gradient = jax.grad(lambda c: sl.solve_sylvester(a, b, c).sum())(c)
     np.testing.assert_allclose(a.T @ gradient + gradient @ b.T, np.ones((5, 3)), rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_svd_of_a_matrix_with_inf_is_nan(dtype):
+    x = np.stack([np.eye(3), np.diag([np.inf, 1, 2])]).astype(dtype)
+    s = linalg.svd(x, compute_uv=False)
+    np.testing.assert_array_equal(s, [[1, 1, 1], [np.nan] * 3])

@@ -44,9 +44,10 @@ def _qr_impl(
             return list(np.linalg.qr(a, "complete" if full_matrices else "reduced"))
         k = m if full_matrices else min(m, n)
         reflections, taus = _geqrf_impl(a)
-        q = np.zeros((*a.shape[:-1], k), a.dtype)
-        q[..., :n] = reflections[..., :k]
-        return [_householder_impl(q, taus), np.triu(reflections[..., :k, :])]
+        columns = reflections[..., :k]
+        if k > n:
+            columns = np.concatenate([columns, np.zeros((*a.shape[:-1], k - n), a.dtype)], -1)
+        return [_householder_impl(columns, taus), np.triu(reflections[..., :k, :])]
     import scipy.linalg
 
     mode = "full" if full_matrices else "economic"

@@ -44,6 +44,7 @@ def _svd_impl(
 ) -> list[np.ndarray]:
     kind = "" if not compute_uv else "_f" if full_matrices else "_s"
     older = "m" if x.shape[-2] < x.shape[-1] else "n"
+    x = np.where(np.isinf(x), np.nan, x)  # with inf, LAPACK may never end
     outs = matrices.by_numpy(f"svd{kind} svd_{older}{kind}", x)
     return [outs[1], outs[0], outs[2]] if compute_uv else [outs]
 

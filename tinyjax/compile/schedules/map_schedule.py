@@ -132,6 +132,8 @@ def _in_tiles(chooser: Chooser, axes: list[str], rows: str) -> None:
         grain = chooser.target.grain // (height * TILE)
         chooser.share_out(f"{columns}_outer", grain, most=ENOUGH)
     overlap = size > width and size % width > 0
+    if all(buffer.dtype.itemsize == 1 for buffer in chooser.kernel.buffers):
+        return  # bytes are put together as slowly as they are stored
     if not overlap or size % width >= width // 2:  # few elements are stored twice
         why = "neighbours are stored together"
         vectors = Vectorize(f"{columns}_inner", width, gather=True, overlap=overlap, why=why)

@@ -111,10 +111,18 @@ def sine(quarter: Number, r: Number) -> Number:
     z = r * r
     s = polynomial(z, *of_precision(r, SIN, alternating_series(19)))
     s = mul_add(s * z, r, r)
-    c = polynomial(z, *of_precision(r, COS, alternating_series(20)[:-1]))
-    c = mul_add(c * z, z, -0.5 * z) + 1.0
+    c = of_precision(r, cosine_single, cosine_double)(z)
     y = select((quarter & 1) != 0, c, s)
     return as_float(as_int(y) ^ ((quarter & 2) << of_precision(r, 30, 62)))
+
+
+def cosine_single(z: Number) -> Number:
+    """cos of the square root; that of float32 has the term -z / 2 apart, so that little is lost."""
+    return mul_add(polynomial(z, *COS) * z, z, -0.5 * z) + 1.0
+
+
+def cosine_double(z: Number) -> Number:
+    return mul_add(polynomial(z, *alternating_series(20)), z, 1.0)
 
 
 SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)

@@ -128,7 +128,7 @@ def _in_tiles(chooser: Chooser, axes: list[str], rows: str) -> None:
     others = [axis for axis in axes[:-1] if axis != rows]
     bands = chooser.fuse_axes([*others, f"{rows}_outer"], "a division for each row of tiles")
     items = chooser.share_out(bands, grain)
-    if items < ENOUGH:
+    if items == 1:
         grain = chooser.target.grain // (height * TILE)
         chooser.share_out(f"{columns}_outer", grain, most=ENOUGH)
     overlap = size > width and size % width > 0

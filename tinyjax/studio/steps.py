@@ -93,6 +93,7 @@ CHAPTERS = (
             "compile.passes.dce": "dead code elimination",
             "compile.passes.expand": "small matrices, products in scans and others, in simpler equations",
             "compile.passes.products": "the axes of a product of matrices",
+            "compile.passes.late_rules": "rules that may round otherwise",
             "compile.passes.lower_prng_keys": "random keys as pairs of integers",
             "compile.passes.bodies": "the bodies of loops and branches, simplified too",
         },

@@ -161,15 +161,18 @@ class _Plan:
         last: set[Atom] = set(self.jaxpr.outvars)
         found: list[tuple[JaxprEqn, Atom, Var]] = []
         for eqn in self.jaxpr.eqns:
-            loop, lowering = loop_of(eqn), self.lowerings[eqn]
-            pairs = [*zip(loop.carry, loop.last_carry)] if loop else []
+            lowering, pairs = self.lowerings[eqn], []
+            if isinstance(lowering, LoopGroup) and (loop := loop_of(eqn)):
+                pairs = [*zip(loop.carry, loop.last_carry)]
             if isinstance(lowering, rules.WindowUpdate | rules.Update):
                 count = lowering.in_place.changed(eqn.outvars[0].aval.shape)
                 many = eqn.outvars[0].aval.size >= cost_model.MIN_IN_PLACE * count
                 if self.target.name == "work-item" or many:
                     pairs = [(eqn.invars[0], eqn.outvars[0])]
-            found += [(eqn, u, v) for u, v in pairs if u in changed]
-            changed.update(v for u, v in pairs if u in changed)
+            for u, v in pairs:
+                if u in changed:
+                    changed.add(v)
+                    found.append((eqn, u, v))
         for eqn, u, v in reversed(found):
             if v in last:
                 last.add(u)
@@ -298,7 +301,11 @@ class _Plan:
         if moved and self._is_joined(v):
             if sum(self._repeats(v, eqn) for eqn in moved) >= cost_model.MANY_READERS:
                 return "it is joined from several arrays, and read at many places"
-        if v.aval.size == 1 and not self.overwritten.isdisjoint(self.leaves[v]):
+        if (
+            self.overwritten
+            and v.aval.size == 1
+            and not self.overwritten.isdisjoint(self.leaves[v])
+        ):
             return "an update changes what it is read from"
         return self._why_not_recompute(v)
 

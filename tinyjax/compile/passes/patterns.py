@@ -24,8 +24,7 @@ from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var,
 class Producer(dict[Any, JaxprEqn]):
     """The equation that makes a variable, of those of a jaxpr that a walk has passed."""
 
-    def __init__(self, jaxpr: Jaxpr):
-        self.jaxpr = jaxpr
+    jaxpr: Jaxpr
 
     @functools.cached_property
     def readers(self) -> Counter[Any]:
@@ -42,7 +41,8 @@ def walk(
     """One walk through the equations. `change` returns the equations that replace one, or an atom for each of
     its results, which their readers then read; or None to keep it."""
     jaxpr = closed.jaxpr
-    producer = Producer(jaxpr)
+    producer = Producer()
+    producer.jaxpr = jaxpr
     replaced: dict[Var, Atom] = {}
     eqns: list[JaxprEqn] = []
     for eqn in jaxpr.eqns:

@@ -17,8 +17,9 @@ from tinyjax.compile.passes.dce import dce
 from tinyjax.compile.passes.expand import expand, expand_late
 from tinyjax.compile.passes.fold import fold
 from tinyjax.compile.passes.inline import inline, inline_rematerialised
+from tinyjax.compile.passes.late_rules import late_rules
 from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
-from tinyjax.compile.passes.rewrite_rules import late_rules, rewrite_rules
+from tinyjax.compile.passes.rewrite_rules import rewrite_rules
 from tinyjax.compile.record import is_recording, run_pass
 from tinyjax.core.inlining import check_equations
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr

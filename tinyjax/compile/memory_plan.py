@@ -200,7 +200,7 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
         if isinstance(statement, Load) and statement.memory == source
     }
     stores = {
-        (statement.index, statement.end, statement.stride, getattr(statement.value, "width", 1)): at
+        (statement.index, statement.end, statement.stride, statement.value.width): at
         for at, statement in enumerate(body)
         if isinstance(statement, Store)
         and statement.memory == destination

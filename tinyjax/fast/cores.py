@@ -12,8 +12,8 @@ during a step gets it back up to four milliseconds later, and until then all oth
   then gives its core to the leader, whose thread sleeps. The leader first waits up to 40 us for a helper to
   leave: one that still runs would lose its core. It waits longer if the helper ends a part of the work.
 
-OpenCL has no functions for this, so this C code calls Linux directly on x86-64. On other systems it does
-nothing.
+OpenCL has no functions for this, so this C code calls Linux directly on x86-64. On other systems no cores
+are exchanged, and a leader waits until its helpers leave.
 
 Source: https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html, sched_yield.2 and clock_gettime.2
 """

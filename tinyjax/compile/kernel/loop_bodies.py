@@ -46,7 +46,7 @@ class BodyBuilder(PrivateArrayBuilder):
                 if v.aval.dtype not in KERNEL_DTYPES | PART_DTYPES.keys():
                     return f"kernels do not compute with {v.aval.dtype}"
             if any(isinstance(lowering_of(eqn, self.target), Fourier) for eqn in jaxpr.eqns):
-                return "the rows of a transform are lanes in a kernel of its own"
+                return "the rows of a transform are lanes in a separate kernel"
             for group in self.groups_of(jaxpr):
                 if isinstance(group, HostGroup):
                     return f"{group.eqn.primitive} runs on the host: {group.reason}"

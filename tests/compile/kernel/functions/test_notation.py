@@ -34,9 +34,9 @@ def test_values_have_the_names_of_the_variables_that_hold_them():
     assert lines(traced(f)) == [
         "function f(x: f32):",
         "y:f32 = mul x 2.0",
-        "y_1:f32 = sub y 1.0",
-        "result_1:f32 = mul x x",
-        "result:f32 = div y_1 result_1",
+        "y_2:f32 = sub y 1.0",
+        "t_3:f32 = mul x x",
+        "result:f32 = div y_2 t_3",
         "return result",
     ]
 

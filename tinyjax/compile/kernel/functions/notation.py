@@ -16,7 +16,6 @@ chosen by `select` is computed for all, so that the same statements do for vecto
 from __future__ import annotations
 
 import functools
-import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +28,6 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.kernel.writer import Number, Operand, Writer
 
 T = TypeVar("T")
@@ -115,16 +113,13 @@ class _Trace(StatementWriter):
         self.names: dict[str, str] = {}
         self.taken: Counter[str] = Counter()
 
-    def new_value(self, name: str, dtype: np.dtype) -> ir.Value:
-        return super().new_value("?", dtype)
-
     def fresh(self, name: str) -> str:
         self.taken[name] += 1
         return f"{name}_{self.taken[name]}"
 
     def let(self, op: str, args: Sequence[ir.Argument], dtype: np.dtype) -> ir.Scalar:
         self.read_names()
-        result = self.new_value("", dtype)
+        result = self.new_value("t", dtype)
         self.body.append(ir.Let(result, op, tuple(args)))
         return result
 
@@ -295,21 +290,9 @@ float_definition = definition_of("float32", "float64")
 
 
 def _named(function: KernelFunction, names: dict[str, str]) -> KernelFunction:
-    """The function with names for its values: those of the variables that held them. What no variable held
-    has a number, and the name of the next value that one did."""
-    base, bases = "result", {}
-    makers = (s for s in every_statement(function.body) if isinstance(s, ir.Let | ir.Load))
-    for value in reversed([s.target.name for s in makers]):
-        base = bases[value] = names.get(value, base)
-    bases[function.result.name] = names.get(function.result.name, "result")
-    arrays = [s.array for s in function.body if isinstance(s, ir.Allocate)]
-    fixed: list[Any] = [*function.parameters, *arrays]
-    new = {thing.name: thing.name for thing in fixed}
-    taken = set(new)
-    for value, base in reversed(bases.items()):
-        is_held = value in names or value == function.result.name
-        numbered = (f"{base}_{number}" for number in itertools.count(1))
-        options = itertools.chain([base] if is_held else [], numbered)
-        new[value] = next(name for name in options if name not in taken)
-        taken.add(new[value])
+    """The function with the names of the variables that held its values, with a number if others have it."""
+    new = {parameter.name: parameter.name for parameter in function.parameters}
+    for value, name in {function.result.name: "result", **names}.items():
+        is_free = name not in new.values()
+        new.setdefault(value, name if is_free else name + value.removeprefix("t"))
     return changed(function, lambda value: replace(value, name=new.get(value.name, value.name)))

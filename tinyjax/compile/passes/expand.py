@@ -25,17 +25,8 @@ from tinyjax.core.tracing import trace_to_jaxpr
 # a kernel, or None.
 Expansion = Callable[[JaxprEqn, Jaxpr], Callable[..., list[Any]] | None]
 
-
-class Expansions(dict[Primitive, Expansion]):
-    """The expansions by their primitives. Raises ValueError for a second one of a primitive."""
-
-    def __setitem__(self, primitive: Primitive, expansion: Expansion) -> None:
-        if primitive in self:
-            raise ValueError(f"primitive '{primitive}' has an expansion already")
-        super().__setitem__(primitive, expansion)
-
-
-expansions, late_expansions = Expansions(), Expansions()  # late: after other passes simplify
+expansions: dict[Primitive, Expansion] = {}
+late_expansions: dict[Primitive, Expansion] = {}  # after other passes simplify
 CALL = Primitive("closed_call", multiple_results=True)
 
 

@@ -66,8 +66,6 @@ def _operation_text(op: str, target: Value, args: Sequence[Argument], calls: Cal
     width = max(target.width, *[arg.width for arg in args])
     if (function := called(op, args, width)) is not None:
         return calls.call(function, *[repeated_text(arg, width) for arg in args])
-    if (shift := _plain_shift(op, args)) is not None:
-        return f"{first} {shift} {args[1]}"
     texts = [_operand_text(op, arg, width) for arg in args]
     match op:
         case "any" if width > 1:
@@ -162,22 +160,6 @@ def _unsigned_text(arg: Argument, width: int) -> str:
     if isinstance(arg, Const):
         return repeated_text(Const(int(arg.value) % 2**bits, unsigned), width)
     return f"as_{C_TYPES[unsigned]}{width}({repeated_text(arg, width)})"
-
-
-# Shifts by a constant that is less than the width are C's own, by the kind of what is shifted.
-PLAIN_SHIFTS = {
-    ("shift_left", "i"): "<<", ("shift_left", "u"): "<<",
-    ("shift_right_arithmetic", "i"): ">>", ("shift_right_logical", "u"): ">>",
-}  # fmt: skip
-
-
-def _plain_shift(op: str, args: Sequence[Argument]) -> str | None:
-    """C's operator that shifts by this constant, if `op` is one that C has."""
-    x, places = args[0], args[-1]
-    if not isinstance(x, Value) or x.dtype.itemsize < 4 or not isinstance(places, Const):
-        return None
-    is_within = 0 <= places.value < x.dtype.itemsize * 8
-    return PLAIN_SHIFTS.get((op, kind(x.dtype))) if is_within else None
 
 
 def _lane_by_lane(op: str, target: Value, args: Sequence[Argument], calls: Calls) -> str:

@@ -193,11 +193,14 @@ def _leading_zeros(x: Any) -> Any:
 LEFT = "({w}){1} < {bits} ? ({t})(({w}){0} << {1}) : ({t})0"
 LOGICAL_RIGHT = "({w}){1} < {bits} ? ({t})(({same_width}){0} >> {1}) : ({t})0"
 SHIFT_VECTOR = "as_{t}({u1} < ({same_width}){bits} ? {u0} %s {u1} : ({same_width})0)"
+ARITHMETIC_VECTOR = "{u1} < ({same_width}){bits} ? {0} >> {1} : {0} >> ({bits} - 1)"
 ARITHMETIC_RIGHT = "({t})(({same_width_signed}){0} >> (({w}){1} < {bits} ? {1} : {bits} - 1))"
 
 define("shift_left", {"iu": LEFT, "IU": SHIFT_VECTOR % "<<"}, _left)
 define("shift_right_logical", {"iu": LOGICAL_RIGHT, "IU": SHIFT_VECTOR % ">>"}, _logical_right)
-define("shift_right_arithmetic", {"iu": ARITHMETIC_RIGHT}, _arithmetic_right)
+define(
+    "shift_right_arithmetic", {"iu": ARITHMETIC_RIGHT, "I": ARITHMETIC_VECTOR}, _arithmetic_right
+)
 
 
 def _ones(x: Any) -> Any:

@@ -117,19 +117,3 @@ def test_a_large_number_leaves_its_neighbours_as_they_are(name):
     with np.errstate(all="ignore"):
         exact = getattr(np, name)(x.astype(np.float64))
     np.testing.assert_allclose(jax.jit(getattr(lax, name))(x), exact, rtol=3e-7)
-
-
-def test_a_result_too_large_for_caches_is_stored_past_them():
-    x = np.arange(2**23 + 5, dtype=np.float32)
-    f = jax.jit(lambda x: x * 2)
-    assert "tj_stream_part16_float(" in f.lower(x).as_text("opencl")
-    assert "tj_stream" not in f.lower(x[:1000]).as_text("opencl")
-    np.testing.assert_array_equal(f(x), x * 2)
-
-
-def test_rows_that_begin_between_vectors_are_stored_too():
-    # Past the caches, a processor stores a vector at a multiple of its size, and else stops the process.
-    x = np.ones((2**19, 20), np.float32)
-    f = jax.jit(lambda x: x.sum(1, keepdims=True) * x)
-    assert "tj_stream" in f.lower(x).as_text("opencl")
-    np.testing.assert_array_equal(f(x), 20 * x)

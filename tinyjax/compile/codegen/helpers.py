@@ -91,33 +91,16 @@ __attribute__((always_inline)) void {name}({t}{w} x, {space}{t} *p, long count) 
   for (int i = 0; i < count; ++i) p[i] = (({t} *)&x)[i];
 }}
 """
-# Stores past the caches need a place that is a multiple of the vector's size: at another, processors stop the
-# process.
-STREAM = """\
-__attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
-  if ((ulong)p % sizeof(x) == 0) __builtin_nontemporal_store(x, (__global {t}{w} *)p);
-  else {whole}(x, p);
-}}
-"""
-# kind -> its text, and the kind that it calls for a whole vector, or for one at any place
-MEMORY = {
-    "load": (LOAD, ""), "load_part": (LOAD_PART, "load"), "store": (STORE, ""),
-    "store_part": (STORE_PART, "store"), "stream": (STREAM, "store"),
-    "stream_part": (STORE_PART, "stream"),
-}  # fmt: skip
-
-# Bytes of an array that no cache keeps until it is read: it is stored past the caches, which spares
-# reading what was in that memory before.
-STREAMED = 2**25
+MEMORY = {"load": LOAD, "load_part": LOAD_PART, "store": STORE, "store_part": STORE_PART}
 
 
 @functools.cache
 def memory_helper(kind: str, t: str, w: int, space: str = GLOBAL) -> Helper:
     """The function that loads or stores `w` neighbouring elements of the C type `t`."""
-    text, calls = MEMORY[kind]
-    needs = (memory_helper(calls, t, w, space),) if calls else ()
+    of_whole = kind.removesuffix("_part")
+    needs = () if of_whole == kind else (memory_helper(of_whole, t, w, space),)
     name, whole = f"tj_{kind}{PRIVATE[space]}{w}_{t}", needs[0].name if needs else ""
-    return Helper(name, text.format(name=name, whole=whole, space=space, t=t, w=w), needs)
+    return Helper(name, MEMORY[kind].format(name=name, whole=whole, space=space, t=t, w=w), needs)
 
 
 # Every s-th element from `p` on: lanes of whole vectors from there on, two by two. A vector that would end
@@ -215,8 +198,6 @@ def vector_access(access: ir.Load | ir.Store, calls: Calls, *value: str) -> str:
     elif access.stride > 1:
         helper = (strided_load if kind == "load" else strided_store)(t, width, access.stride)
     else:
-        if kind == "store" and space and memory.size * memory.dtype.itemsize >= STREAMED:
-            kind = "stream"
         helper = memory_helper(kind + "_part" * (access.end is not None), t, width, space)
     return calls.call(helper, *value, f"{memory.name} + {access.index}", *part)
 

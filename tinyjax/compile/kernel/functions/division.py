@@ -4,8 +4,7 @@ A division of float64s, rounded down, is exact: a fraction x / y that is no inte
 from one, more than the error of a float64 of its size. x / 0 is -1 and its remainder x, as in JAX.
 
 rem of float32 is what C's fmod gives, to the bit. A quotient of less than 2**29 has so few digits that its
-product with a float32 is exact in float64, and so is the difference. Larger quotients are subtracted
-29 digits at a time, the highest first.
+product with a float32 is exact in float64, and so is the difference. Others are left to the driver.
 
 Source: the C standard, 7.12.10.1 and F.10.7.1
 """
@@ -23,7 +22,6 @@ from tinyjax.compile.kernel.functions.notation import (
     Number,
     definition_of,
     op,
-    repeat,
     select,
     truncate,
     where_any,
@@ -58,38 +56,14 @@ def saturated(of: np.dtype, to: np.dtype) -> KernelFunction:
 
 # ---- the remainder of floats ----
 
-DIGITS = 29
-LARGEST = 277  # digits of a quotient of float32s
-
-
-def without_multiples(x: Number, y: Number) -> Number:
-    """x - trunc(x / y) y, of float64s that are not negative, where x < 2**29 y."""
-    return x - truncate(x / y, "int32").astype("float64") * y
-
-
-def of_large_quotient(x: Number, y: Number) -> Number:
-    """The remainder of finite numbers that are not negative: first of multiples of y by powers of two."""
-    rest, _ = repeat(
-        "taken",
-        lambda rest, multiple: multiple >= y,
-        lambda rest, multiple: [without_multiples(rest, multiple), multiple * 2.0**-DIGITS],
-        x,
-        y * 2.0 ** (LARGEST // DIGITS * DIGITS),
-    )
-    return rest
-
 
 @definition_of("float32", "int32", "uint32")
 def rem(x: Number, y: Number) -> Number:
     if x.dtype.kind != "f":
         return x - div(x, y) * y
     size, divisor = (abs(part).astype("float64") for part in (x, y))
-    is_number = (abs(x) < math.inf) & (abs(y) > 0.0)
-    is_less = abs(x) < abs(y)
-    is_usual = is_less | ~is_number | (size < divisor * 2.0**DIGITS)
-    above = select(is_less | ~is_usual | ~is_number, 0.0, size)  # what has a quotient that fits
-    below = select((abs(y) > 0.0) & (abs(y) < math.inf), divisor, 1.0)  # else no loop would end
-    usual = without_multiples(above, below)
-    (found,) = where_any(~is_usual, lambda: [of_large_quotient(size, below)], [usual])
-    result = with_sign_of(found.astype("float32"), x)
-    return select(is_number & (y == y), select(is_less, x, result), math.nan)
+    is_usual = (size < divisor * 2.0**29) & (divisor < math.inf)
+    quotient = truncate(select(is_usual, size / divisor, 0.0), "int32").astype("float64")
+    usual = size - quotient * divisor
+    (found,) = where_any(~is_usual, lambda: [op("rem", size, divisor)], [usual])
+    return with_sign_of(found.astype("float32"), x)

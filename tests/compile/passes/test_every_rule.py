@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.passes.patterns import parse
 from tinyjax.compile.passes.rewrite_rules import ARITHMETIC, RULES, rewrite_rules
@@ -183,13 +182,9 @@ EXAMPLES = {
     "broadcast_in_dim (broadcast_in_dim x)": lambda x: lax.broadcast_in_dim(
         lax.broadcast_in_dim(x, (2, *x.shape), (1,)), (2, 3, *x.shape), (0, 2)
     ),
-    "reshape (broadcast_in_dim n)": lambda x: jnp.full((2, 3), x[3]).reshape(6),
-    "squeeze (broadcast_in_dim n)": lambda x: lax.squeeze(jnp.full((1, 3), x[3]), (0,)),
-    "rev (broadcast_in_dim n)": lambda x: lax.rev(jnp.full((2, 3), x[3]), (0,)),
     "slice x": lambda x: PRIMITIVES["slice"].bind(
         x, start_indices=(0,), limit_indices=x.shape, strides=None
     ),
-    "slice (slice x)": lambda x: lax.slice(lax.slice(x, (1,), (4,)), (1,), (3,)),
     "concatenate x ...": lambda x: PRIMITIVES["concatenate"].bind(x, x[:0], dimension=0),
     "squeeze (slice (stack x ...))": lambda x: PRIMITIVES["squeeze"].bind(
         PRIMITIVES["slice"].bind(
@@ -200,11 +195,10 @@ EXAMPLES = {
         ),
         dimensions=(0,),
     ),
-    "slice (broadcast_in_dim n)": lambda x: lax.slice(jnp.full((5,), x[3]), (1,), (3,)),
 }
 for reduction in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min"):
     EXAMPLES[f"{reduction}[axes=()] x"] = lambda x, p=PRIMITIVES[reduction]: p.bind(x, axes=())
-# These are tried below: with all dtypes, and with many divisors.
+# Tracing leaves out most conversions to the dtype that is there; divisions are tried below, by many numbers.
 CONVERSIONS = [rule for rule in ALL_RULES if rule.primitive == "convert_element_type"]
 DIVISIONS = [rule for rule in ALL_RULES if rule.pattern == "div x 2**n"]
 
@@ -234,13 +228,3 @@ def test_a_division_by_a_number_changes_no_bit(divisor, dtype):
     expected = rule if abs(np.frexp(divisor)[0]) == 0.5 else None
     with jax.enable_x64(dtype == "float64"):
         assert not changed_bits(lambda x: x / x.dtype.type(divisor), x, expected_rule=expected)
-
-
-@pytest.mark.parametrize(
-    "x", [x for values in SPECIAL.values() for x in values], ids=lambda x: x.dtype
-)
-def test_conversions_by_way_of_any_dtype_change_no_bit(x):
-    dtypes = [x.dtype for kind in "biuf" for x in SPECIAL[kind]]
-    for way, end in itertools.product(dtypes, repeat=2):
-        both = lambda x, way=way, end=end: x.astype(way).astype(end)  # noqa: E731
-        assert not changed_bits(both, x), (way, end)

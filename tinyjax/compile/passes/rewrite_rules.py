@@ -97,9 +97,7 @@ for _line in [*ARITHMETIC.strip().splitlines(), *MOVES.strip().splitlines()]:
 # f(eqn, producer, *equations in the pattern's parentheses) -> the replacement
 Apply = Callable[..., Simpler]
 ANY = "biufcV"
-HELD = "the dtype on the way holds all values of x"
 SAME_PLACES = "each element comes to the same places"
-REPEATED = "all elements are the same number"
 
 
 def rule(
@@ -134,47 +132,6 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
         return None
     number = Literal(out.aval.dtype.type(inverse), y.aval.update(shape=()))
     return eqn.replace(primitive=primitives.mul_p, invars=[x, number], params={})
-
-
-@rule("convert_element_type (convert_element_type x)", "x", "biuf", HELD)
-def convert_back(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
-    """The operand, converted back from a dtype that holds all of its values."""
-    (first,) = before.invars
-    return first if _is_exact(before) and same_type(first, eqn.outvars[0]) else None
-
-
-@rule("convert_element_type (convert_element_type x)", "convert_element_type x", "biuf", HELD)
-def convert_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
-    """One conversion instead of two, if the dtype between holds all values of the first one.
-
-    Not from integers by way of floats to other integers: a float that is too large becomes the largest
-    integer, where an integer loses its upper bits."""
-    kinds = [kind(v.aval.dtype) in "iu" for v in (*before.invars, *eqn.invars, *eqn.outvars)]
-    is_wrong = kinds == [True, False, True] or not _is_exact(before)
-    return None if is_wrong else eqn.replace(invars=before.invars)
-
-
-def _is_exact(eqn: JaxprEqn) -> bool:
-    """Whether the result's dtype holds every value of the operand's. False for complex numbers and keys."""
-    narrow, wide = eqn.invars[0].aval.dtype, eqn.outvars[0].aval.dtype
-    if kind(wide) not in "biuf" or kind(narrow) not in "biuf":
-        return False
-    if kind(wide) == "f" and narrow.itemsize == 8 and kind(narrow) in "iu":
-        return False  # float64 has 53 bits, though NumPy calls it safe
-    return np.can_cast(narrow, wide, "safe")
-
-
-@rule("slice (slice x)", "slice x", ANY, SAME_PLACES)
-def slice_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
-    """A slice of a slice, if neither leaves elements out."""
-    if not all(set(cut.params["strides"] or (1,)) <= {1} for cut in (before, eqn)):
-        return None
-    starts, limits = (
-        tuple(a + b for a, b in zip(before.params["start_indices"], eqn.params[name]))
-        for name in ("start_indices", "limit_indices")
-    )
-    both = {"start_indices": starts, "limit_indices": limits}
-    return eqn.replace(invars=before.invars, params=eqn.params | both)
 
 
 @rule("concatenate x ...", "x", ANY, "nothing is added to it")
@@ -212,18 +169,6 @@ def broadcast_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpl
     dimensions = eqn.params["broadcast_dimensions"]
     both = tuple(dimensions[d] for d in before.params["broadcast_dimensions"])
     return eqn.replace(invars=before.invars, params=eqn.params | {"broadcast_dimensions": both})
-
-
-@rule("reshape (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
-@rule("squeeze (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
-@rule("rev (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
-@rule("slice (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
-def repeated(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
-    """Moving the elements of one repeated number gives the same number, repeated."""
-    if before.invars[0].aval.shape:
-        return None
-    params = before.params | {"shape": eqn.outvars[0].aval.shape}
-    return before.replace(outvars=eqn.outvars, params=params, source_info=eqn.source_info)
 
 
 # ---- all of it ----

@@ -73,6 +73,4 @@ def store_bfloat16(x: Number) -> Number:
 
 @definition
 def round_bfloat16(x: Number) -> Number:
-    bits = as_int(x)
-    is_odd = bits >> 16 & 1
-    return select(x != x, x, as_float((bits + 0x7FFF + is_odd) & -0x10000))
+    return load_bfloat16(store_bfloat16(x))

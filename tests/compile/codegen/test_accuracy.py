@@ -54,7 +54,7 @@ UNARY = {
     "log1p": (np.log1p, 2), "logistic": (logistic, 4), "sqrt": (np.sqrt, 0.51),
     "rsqrt": (lambda x: 1 / np.sqrt(x), 2), "cbrt": (np.cbrt, 1), "sin": (np.sin, 2),
     "cos": (np.cos, 2), "tan": (np.tan, 4), "asin": (np.arcsin, 3), "acos": (np.arccos, 2),
-    "atan": (np.arctan, 3), "sinh": (np.sinh, 2), "cosh": (np.cosh, 2), "tanh": (np.tanh, 2),
+    "atan": (np.arctan, 3), "sinh": (np.sinh, 4), "cosh": (np.cosh, 4), "tanh": (np.tanh, 3),
     "asinh": (np.arcsinh, 2), "acosh": (np.arccosh, 2), "atanh": (np.arctanh, 2),
     "erf": (each(math.erf), 2), "erfc": (each(math.erfc), 4), "erf_inv": (erf_inv, 70),  # near 1, as XLA
     "lgamma": (each(math.lgamma), 2),

@@ -231,28 +231,22 @@ define("nextafter", {"f": "nextafter({0}, {1})"}, np.nextafter)
 
 # ---- functions ----
 
-# OpenCL's own, of float64. Those of float32 and many of float64 are defined in functions/, and no other text
-# is used for them.
-FUNCTIONS = {
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
-    "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "exp": np.exp,
-    "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log1p": np.log1p,
-}  # fmt: skip
-for _name, _function in FUNCTIONS.items():
-    define(_name, {"f": OF_NUMBERS + _name + "({0})"}, _function, FUNCTION)
-
-
-for _name in ("sin", "cos"):  # for large angles
-    define(f"{_name}_of_driver", {"f": f"{_name}({{0}})"}, FUNCTIONS[_name], FUNCTION)
-
 
 def _logistic(x: Any) -> Any:
     one, e = x.dtype.type(1), np.exp(-abs(x))
     return np.where(x < 0, e, one) / (one + e)
 
 
+# They are defined in functions/, and have no other text.
+FUNCTIONS = {
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "exp": np.exp,
+    "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "logistic": _logistic,
+    "pow": np.power, "atan2": np.arctan2,
+}  # fmt: skip
+for _name, _function in FUNCTIONS.items():
+    define(_name, {}, _function, FUNCTION)
+for _name in ("sin", "cos"):  # OpenCL's own, for large angles
+    define(f"{_name}_of_driver", {"f": f"{_name}({{0}})"}, FUNCTIONS[_name], FUNCTION)
 define("sqrt", {"fF": "sqrt({0})"}, np.sqrt, DIVISION)
 define("rsqrt", {"fF": "1 / sqrt({0})"}, lambda x: x.dtype.type(1) / np.sqrt(x), DIVISION)
-define("logistic", {}, _logistic, FUNCTION)
-define("pow", {}, np.power, FUNCTION)
-define("atan2", {"f": "atan2({0}, {1})"}, np.arctan2, FUNCTION)

@@ -2,19 +2,19 @@
 
 The argument of exp is reduced to a small range, a polynomial evaluated there, and the reduction undone. The
 exponent of a float is the larger part of its logarithm, a polynomial of the mantissa the smaller one. The
-hyperbolic functions follow from half of exp(x), where nothing overflows before the result does, and from
-log(1 + x), which keeps the digits near 0. A power is computed in float64 and rounded once: it multiplies the
-error of a logarithm by up to a hundred, and float64 has digits to spare, and vector instructions. All are
-within 4 units in the last place, logarithms of float32 within 2, powers within 1.
+hyperbolic functions follow from exp(x) - 1 and log(1 + x), which keep the digits near 0. A power is computed
+in float64 and rounded once: it multiplies the error of a logarithm by up to a hundred, and float64 has digits
+to spare, and vector instructions. All are within 4 units in the last place, logarithms of float32 within 2,
+powers within 1.
 
 A function of float64 has the same formula as that of float32, with a polynomial that is a series, long enough
-for all digits, in place of a fitted one. The last few have other formulas.
+for all digits, in place of a fitted one. Only pow has another formula.
 
 Source: S. Moshier, Cephes Math Library (1989), single precision, https://www.netlib.org/cephes/, for the
-method, and the polynomials of logarithms and tanh; the others are fitted so that the largest error is
-smallest. The series in float64: https://dlmf.nist.gov/4; reductions there: W. Cody and W. Waite, "Software
-Manual for the Elementary Functions" (1980); inverses: https://dlmf.nist.gov/4.37. Special
-cases of pow: the C standard, F.10.4.4
+method, and the polynomials of logarithms; the others are fitted so that the largest error is smallest. The
+series in float64: https://dlmf.nist.gov/4; reductions there: W. Cody and W. Waite, "Software Manual for the
+Elementary Functions" (1980); inverses: https://dlmf.nist.gov/4.37. Special cases of pow: the C standard,
+F.10.4.4
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tinyjax.compile.kernel.functions.notation import (
     definition,
     definition_of,
     float_definition,
+    minimum,
     mul_add,
     of_precision,
     polynomial,
@@ -60,9 +61,9 @@ def shift(x: Number) -> float:
     return 1.5 * 2.0 ** digits(x)
 
 
-def series(first: int, last: int, step: int = 1) -> list[float]:
+def series(first: int, last: int) -> list[float]:
     """1 / last!, and so on down to 1 / first!"""
-    return [1.0 / math.factorial(n) for n in range(last, first - 1, -step)]
+    return [1.0 / math.factorial(n) for n in range(last, first - 1, -1)]
 
 
 def reduce_argument(c: Number, bias: float) -> tuple[Number, Number]:
@@ -73,6 +74,7 @@ def reduce_argument(c: Number, bias: float) -> tuple[Number, Number]:
     return m, mul_add(n, -rest, mul_add(n, -most, c))
 
 
+EXPM1 = (1.3946515e-3, 8.3666211e-3, 4.1666280e-2, 1.6666542e-1, 0.5)
 EXP = (1.3814517e-3, 8.3687557e-3, 4.1668393e-2, 1.6666520e-1, 4.9999994e-1, 1.0, 1.0)
 
 
@@ -81,27 +83,21 @@ def exp_of_rest(r: Number) -> Number:
     return polynomial(r, *of_precision(r, EXP, series(0, 13)))
 
 
-# exp(x) = 2**n * exp(r): n is the nearest integer to x / log(2). The last bits of m are n - 1 + 127, which
-# are the exponent's of 2**(n - 1); a factor of two follows, as 2**n may be no float where the result is
-# one. Where the result has fewer digits than others, it is n + 63 and a small factor.
+def times_power(y: Number, m: Number, is_small: Number) -> Number:
+    """2**n y for a y near 1. The last bits of m are n - 1 + 127, which are the exponent's of 2**(n - 1); a
+    factor of two follows, as 2**n may be no float where the result is one. Where the result has fewer digits
+    than others, it is n + 63 and a small factor."""
+    more, bits = of_precision(y, 64, 128), as_int(m)
+    power = as_float((bits + select(is_small, bits.dtype.type(more), 0)) << digits(y))
+    return y * power * select(is_small, y.dtype.type(2.0 ** (1 - more)), 2.0)
+
+
+# exp(x) = 2**n * exp(r): n is the nearest integer to x / log(2).
 @float_definition
 def exp(x: Number) -> Number:
     c = clamp(x, *of_precision(x, (-104.0, 89.0), (-746.0, 710.0)))
     m, r = reduce_argument(c, of_precision(x, 126.0, 1022.0))
-    y = exp_of_rest(r)
-    is_small = x < of_precision(x, -80.0, -700.0)
-    more = of_precision(x, 64, 128)
-    bits = as_int(m)
-    power = as_float((bits + select(is_small, bits.dtype.type(more), 0)) << digits(x))
-    return y * power * select(is_small, x.dtype.type(2.0 ** (1 - more)), 2.0)
-
-
-# exp(x) / 2 where nothing is too large or too small: x from -80 to 88.8; of float64, from -700 to 710.4.
-@float_definition
-def half_exp(x: Number) -> Number:
-    m, r = reduce_argument(x, -1.0)
-    y = exp_of_rest(r)
-    return as_float(as_int(y) + (as_int(m) << digits(x)))
+    return times_power(exp_of_rest(r), m, x < of_precision(x, -80.0, -700.0))
 
 
 # exp(x) - 1 = 2**n (exp(r) - 1) + (2**n - 1), which keeps the digits near 0; half of it, as in exp: the last
@@ -112,47 +108,34 @@ def expm1(x: Number) -> Number:
     c = clamp(x, *of_precision(x, (-30.0, 89.0), (-40.0, 710.0)))
     m, r = reduce_argument(c, of_precision(x, 126.0, 1022.0))
     z = r * r
-    p = polynomial(r, *series(2, 14)) if x.dtype == np.float64 else rest_of_expm1(r, z)
+    p = polynomial(r, *of_precision(x, EXPM1, series(2, 14)))
     half_s = as_float(as_int(m) << digits(x))
     half_y = mul_add(half_s, mul_add(p, z, r), half_s - 0.5)
     return select(z == 0.0, x, half_y + half_y)
 
 
-def rest_of_expm1(r: Number, z: Number) -> Number:
-    """(exp(r) - 1 - r) / z, with z = r * r. The polynomial's parts do not wait for one another, as they do in
-    Horner's scheme."""
-    q = mul_add(1.3946515e-3, z, mul_add(8.3666211e-3, r, 4.1666280e-2))
-    return mul_add(q, z, mul_add(1.6666542e-1, r, 0.5))
-
-
-# 2**x as exp(x), without log(2)
-@definition
+# 2**x as exp(x), without the reduction by log(2)
+@float_definition
 def exp2(x: Number) -> Number:
-    c = clamp(x, -151.0, 128.0)
-    m = c + (shift(x) + 126.0)
-    r = c - (m - (shift(x) + 126.0))
-    y = polynomial(
-        r, 1.53149485e-5, 1.54671099e-4, 1.3333431e-3, 9.61803645e-3, 5.55041097e-2,
-        2.40226507e-1, 6.93147182e-1, 1.0,
-    )  # fmt: skip
-    is_small = x < -120.0
-    power = as_float((as_int(m) + select(is_small, 64, 0)) << 23)
-    return y * power * select(is_small, 1.0842021724855044e-19, 2.0)
+    c = clamp(x, *of_precision(x, (-151.0, 128.0), (-1080.0, 1024.0)))
+    bias = shift(x) + of_precision(x, 126.0, 1022.0)
+    m = c + bias
+    r = (c - (m - bias)) * LOG2
+    return times_power(exp_of_rest(r), m, x < of_precision(x, -120.0, -1000.0))
+
+
+# exp_of_rest of a degree less
+LOGISTIC = (8.31218623e-3, 4.18911576e-2, 1.66671216e-1, 4.99992251e-1, 1.0, 1.0)
 
 
 # 1 / (1 + exp(-x)), with both parts of the fraction times 2**-64: so exp(-x) is never too large, where the
-# result still has digits. The last bits of m are the exponent's, n - 64 + 127. The polynomial is of a
-# degree less than that of exp: it is fitted to exp(-r) so that the largest error is smallest.
-@definition
+# result still has digits. The last bits of m are the exponent's, n - 64 + 127.
+@float_definition
 def logistic(x: Number) -> Number:
-    c = clamp(x, -104.0, 40.0)
-    m = mul_add(c, -LOG2_E, shift(x) + 63.0)
-    n = m - (shift(x) + 63.0)
-    most, rest = LOG2_SINGLE
-    r = mul_add(n, rest, mul_add(n, most, c))
-    y = polynomial(r, -8.31218623e-3, 4.18911576e-2, -1.66671216e-1, 4.99992251e-1, -1.0, 1.0)
-    power = as_float(as_int(m) << 23)
-    return 5.421010862427522e-20 / mul_add(y, power, 5.421010862427522e-20)
+    c = clamp(x, of_precision(x, -104.0, -746.0), 40.0)
+    m, r = reduce_argument(-c, of_precision(x, 63.0, 959.0))
+    y = polynomial(r, *of_precision(x, LOGISTIC, series(0, 13)))
+    return 2.0**-64 / mul_add(y, as_float(as_int(m) << digits(x)), 2.0**-64)
 
 
 # ---- logarithms ----
@@ -278,44 +261,31 @@ def pow(x: Number, y: Number) -> Number:
 
 # ---- hyperbolic functions ----
 
-LARGEST = (89.41598, 710.4758600739439)  # beyond, sinh and cosh are larger than all floats
-SINH = (2.81743951e-6, 1.98360663e-4, 8.33335053e-3, 1.66666672e-1)
+
+def twice_sinh_of_half(x: Number) -> Number:
+    """2 sinh(|x| / 2), up to where the square is larger than all floats."""
+    t = expm1(0.5 * minimum(abs(x), of_precision(x, 176.0, 1416.0)))
+    return t + t / (t + 1.0)
 
 
+# 2 s c, where s and c are sinh and cosh of x / 2
 @float_definition
 def sinh(x: Number) -> Number:
-    size = abs(x)
-    largest = of_precision(x, *LARGEST)
-    c = select(size < largest, size, largest)
-    z = c * c
-    p = polynomial(z, *of_precision(x, SINH, series(3, 17, 2)))
-    half_e = half_exp(c)
-    near = mul_add(c * z, p, c)
-    far = half_e - 0.25 / half_e
-    y = select(size <= largest, select(size < 1.0, near, far), size + math.inf)
-    return with_sign_of(y, x)
+    s = twice_sinh_of_half(x)
+    return with_sign_of(s * sqrt(mul_add(0.25 * s, s, 1.0)), x)
+
+
+# 1 + 2 s s
+@float_definition
+def cosh(x: Number) -> Number:
+    s = twice_sinh_of_half(x)
+    return mul_add(0.5 * s, s, 1.0)
 
 
 @float_definition
-def cosh(x: Number) -> Number:
-    size = abs(x)
-    largest = of_precision(x, *LARGEST)
-    half_e = half_exp(select(size < largest, size, largest))
-    return select(size <= largest, half_e + 0.25 / half_e, size + math.inf)
-
-
-# A polynomial near 0, 1 - 1 / (exp(2 |x|) / 2 + 1/2) elsewhere, which gets the sign of x.
-@definition
 def tanh(x: Number) -> Number:
-    z = x * x
-    p = polynomial(
-        z, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1
-    )  # fmt: skip
-    near = mul_add(x * z, p, x)
-    size = abs(x)
-    far = 1.0 - 1.0 / (half_exp(select(size < 10.0, 2.0 * size, 20.0)) + 0.5)
-    y = select(size < 0.625, near, select(x != x, x, far))
-    return with_sign_of(y, x)
+    e = expm1(-2.0 * abs(x))
+    return with_sign_of(-e / (e + 2.0), x)
 
 
 # log(1 + u) with u = x - 1 + sqrt(x * x + 1), or log(2 x) where x * x might be no float

@@ -20,7 +20,6 @@ import math
 from tinyjax.compile.kernel.functions.angles import alternating_series
 from tinyjax.compile.kernel.functions.exponentials import (
     exp,
-    half_exp,
     log_double,
     parts_of,
 )
@@ -60,7 +59,7 @@ def erf(x: Number) -> Number:
         t, -1.12312282e-5, 3.22803098e-4, -3.64245614e-3, 2.37620566e-2, -1.06236868e-1,
         -6.35151327e-1, -1.12864852,
     )  # fmt: skip
-    far = mul_add(-2.0, half_exp(q * t), 1.0)
+    far = 1.0 - exp(q * t)
     return with_sign_of(select(size > 0.925, far, small_erf(x)), x)
 
 

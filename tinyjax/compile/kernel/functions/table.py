@@ -1,7 +1,6 @@
 """Which operations are functions in the kernel language, and which of them a statement calls.
 
-`function_of("exp", float32)` is one of them, `function_of("exp", float64)` is exp_float64. Where float64 has
-no definition, a driver's own function is called.
+`function_of("exp", float32)` is one of them, `function_of("exp", float64)` is exp_float64.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import numpy as np
 from tinyjax.compile.kernel.functions import (
     angles,
     division,
-    doubles,
     exponentials,
     halves,
+    powers,
     special,
 )
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
@@ -25,7 +24,7 @@ from tinyjax.compile.kernel.kernel_ir import Argument, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
-FAMILIES = exponentials, doubles, special, angles, division, halves  # they fill `definitions`
+FAMILIES = exponentials, powers, special, angles, division, halves  # they fill `definitions`
 
 
 def function_of(op: str, dtype: np.dtype) -> KernelFunction | None:

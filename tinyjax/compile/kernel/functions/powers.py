@@ -1,9 +1,6 @@
-"""Functions of float64 whose formula is not that of float32, and those that leave something to a driver.
+"""Powers of float64, within 1 unit in the last place: their logarithm is a sum of two numbers.
 
-An angle of more than 100,000 goes to the driver's function. Within 4 units in the last place; powers
-within 1, as their logarithm is a sum of two numbers.
-
-Source: https://dlmf.nist.gov/4; powers' logarithms: FreeBSD's e_pow.c (Sun Microsystems, 1993)
+Source: https://dlmf.nist.gov/4; the logarithm: FreeBSD's e_pow.c (Sun Microsystems, 1993)
 """
 
 from __future__ import annotations
@@ -12,8 +9,12 @@ import math
 
 import numpy as np
 
-from tinyjax.compile.kernel.functions.angles import atan2, near_angle, sine
-from tinyjax.compile.kernel.functions.exponentials import exp, expm1, power_of_size, series, shift
+from tinyjax.compile.kernel.functions.exponentials import (
+    power_of_size,
+    series,
+    shift,
+    times_power,
+)
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     as_float,
@@ -21,29 +22,9 @@ from tinyjax.compile.kernel.functions.notation import (
     clamp,
     definition_of,
     mul_add,
-    op,
     polynomial,
     select,
-    sqrt,
-    where_any,
-    with_sign_of,
 )
-
-double = definition_of("float64")
-MAX_NEAR = 1e5  # the largest angle whose products with the parts of pi/2 are exact
-
-
-@double
-def logistic_float64(x: Number) -> Number:
-    e = exp(-abs(x))
-    return select(x < 0.0, e, 1.0) / (1.0 + e)
-
-
-@double
-def tanh_float64(x: Number) -> Number:
-    size = abs(x)
-    e = expm1(-2.0 * select(size < 20.0, size, 20.0))
-    return with_sign_of(select(x != x, x, -e / (e + 2.0)), x)
 
 
 def high(x: Number) -> Number:
@@ -88,7 +69,6 @@ def exp2_of_sum(t_high: Number, t_low: Number) -> Number:
     """2**(t_high + t_low), where t_high has upper bits only."""
     t = t_high + t_low
     c = clamp(t, -1080.0, 1024.0)
-    is_small = c < -1000.0
     m = c + (shift(c) + 1022.0)
     rest = t_high - (m - (shift(c) + 1022.0))
     h = high(t_low + rest)
@@ -97,45 +77,14 @@ def exp2_of_sum(t_high: Number, t_low: Number) -> Number:
     r = u + v
     lost = v - (r - u)
     y = mul_add(polynomial(r, *series(2, 13)), r * r, r) + mul_add(lost, r, lost) + 1.0
-    power = as_float((as_int(m) + select(is_small, np.int64(128), 0)) << 52)
-    usual = y * power * select(is_small, np.float64(2.0**-127), 2.0)
+    usual = times_power(y, m, c < -1000.0)
     return select(t >= 1024.0, np.float64(math.inf), select(t < -1080.0, 0.0, usual))
 
 
-@double
+@definition_of("float64")
 def pow_float64(x: Number, y: Number) -> Number:
     log_high, log_low = log2_in_two(abs(x))
     c = clamp(y, -(2.0**70), 2.0**70)
     c_high = high(c)
     usual = exp2_of_sum(c_high * log_high, (c - c_high) * log_high + c * log_low)
     return power_of_size(x, y, usual)
-
-
-@double
-def sin_float64(x: Number) -> Number:
-    quarter, r = near_angle(x)
-    is_far = ~(abs(x) <= MAX_NEAR)
-    (y,) = where_any(is_far, lambda: [op("sin_of_driver", x)], [sine(quarter, r)])
-    return select(x == 0.0, x, y)
-
-
-@double
-def cos_float64(x: Number) -> Number:
-    quarter, r = near_angle(x)
-    is_far = ~(abs(x) <= MAX_NEAR)
-    return where_any(is_far, lambda: [op("cos_of_driver", x)], [sine(quarter + 1, r)])[0]
-
-
-@double
-def tan_float64(x: Number) -> Number:
-    return sin_float64(x) / cos_float64(x)
-
-
-@double
-def asin_float64(x: Number) -> Number:
-    return atan2(x, sqrt((1.0 - x) * (1.0 + x)))
-
-
-@double
-def acos_float64(x: Number) -> Number:
-    return atan2(sqrt((1.0 - x) * (1.0 + x)), x)

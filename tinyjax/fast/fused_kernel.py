@@ -133,7 +133,7 @@ class FusedKernel:
         for called in writer.called.values():
             inner = Calls()
             text = "\n".join([line for line, _ in kernel_lines(called, inner, is_called=True)])
-            calls.append(Helper(f"{called.name}_item", text, tuple(inner), inner.has_double))
+            calls.append(Helper(f"{called.name}_item", text, tuple(inner)))
         return "\n".join(lines)
 
 
@@ -317,7 +317,6 @@ class _FusedText:
 
     def lines(self) -> Iterator[str]:
         name, items = self.kernel.name, self.kernel.items
-        self.calls.compute_with(*self.kernel.buffers)
         parameters = [parameter_text(b, is_restricted=False) for b in self.kernel.buffers]
         body = list(self.steps(self.kernel.steps, "  "))
         if self.shared:

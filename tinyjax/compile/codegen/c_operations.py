@@ -43,7 +43,6 @@ def operation_text(op: str, target: Value, args: Sequence[Argument], calls: Call
     """`op` of `args` as a C expression of the target's dtype. If some are vectors, others are uniform.
 
     Halves are computed in float and rounded after every operation, as NumPy does."""
-    calls.compute_with(target, *args)
     op, args = _without_infinity(op, args)
     text = _operation_text(op, target, args, calls)
     return text if op in EXACT else calls.of_half("round", target.dtype, target.width, text)

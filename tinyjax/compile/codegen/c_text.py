@@ -102,10 +102,5 @@ def _float_text(value: float, is_double: bool) -> str:
     sign = "-" if np.signbit(value) else ""
     if np.isinf(value):
         return f"({sign}({'double' if is_double else 'float'})INFINITY)"
-    shortest = repr(abs(value))
-    if not is_double:
-        size = np.float32(abs(value))
-        plain = np.format_float_positional(size, unique=True, trim="0")
-        scientific = np.format_float_scientific(size, unique=True, trim="-")
-        shortest = (plain if len(plain) <= 12 else scientific) + "f"
+    shortest = repr(abs(value)) if is_double else f"{np.float32(abs(value))!s}f"
     return f"({sign}{shortest})" if sign else shortest

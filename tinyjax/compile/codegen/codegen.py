@@ -40,7 +40,6 @@ def kernel_lines(
     """The lines of kernel_text, each with the equation that it computes (None if it is for several). A kernel
     that others call does the work of one work-item."""
     calls = Calls() if calls is None else calls
-    calls.compute_with(*kernel.buffers)
     index = index_type(kernel)
     parameters = list(map(parameter_text, kernel.buffers))
     head, items = f"__kernel void {kernel.name}(", "get_global_size(0)"

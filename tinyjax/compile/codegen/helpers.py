@@ -14,7 +14,6 @@ from tinyjax.compile.codegen.c_text import storage_type
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
-from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
 
@@ -25,28 +24,19 @@ class Helper:
     name: str
     text: str
     needs: tuple[Callee, ...] = ()
-    has_double: bool = False
 
 
-FLOAT64 = np.dtype("float64")
 Callee = Helper | KernelFunction  # what C text calls
 
 
 class Calls(list[Callee]):
-    """The functions that some C text calls, and whether it uses float64; filled in as the text is written."""
-
-    has_double = False
+    """The functions that some C text calls, filled in as the text is written."""
 
     def call(self, callee: Callee, *args: str) -> str:
         """A call as an expression."""
         self.append(callee)
         name = callee.name if isinstance(callee, Helper) else f"tj_{callee.name}"
         return f"{name}({', '.join(args)})"
-
-    def compute_with(self, *operands: ir.Argument | ir.Buffer) -> None:
-        """Notes the operands' dtypes: a program that uses float64 must declare it at its start."""
-        dtypes = [x.dtype for x in operands if not isinstance(x, Index)]
-        self.has_double |= FLOAT64 in dtypes
 
     def of_half(self, what: str, dtype: np.dtype, width: int, text: str) -> str:
         """A 16-bit float loaded from its bits, stored as these, or rounded to one; others are as they are."""

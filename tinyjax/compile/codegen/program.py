@@ -6,6 +6,7 @@ A program has just the functions that it needs: those that its kernels call, and
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -41,13 +42,13 @@ def program_text(kernels: Sequence[ir.Kernel | OtherKernel]) -> str:
         kernel_text(kernel, calls) if isinstance(kernel, ir.Kernel) else kernel.text(calls)
         for kernel in kernels
     ]
-    helpers = with_needs(calls)
+    texts = [*[helper.text for helper in with_needs(calls)], *texts]
     # mul_add, which is rounded once instead of twice, is on a separate line. Everything else is one operation
     # a line, rounded as NumPy does.
     parts = ["#pragma OPENCL FP_CONTRACT ON"]
-    if calls.has_double or any([helper.has_double for helper in helpers]):
+    if any([re.search(r"\bdouble", text) for text in texts]):
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
-    parts += [*[helper.text for helper in helpers], *texts]
+    parts += texts
     return "\n\n".join([part.strip() for part in parts]) + "\n"
 
 
@@ -77,4 +78,4 @@ def function_helper(function: KernelFunction) -> Helper:
         f"  return {function.result};",
         "}",
     ]
-    return Helper(name, "\n".join(lines), tuple(scope.calls), scope.calls.has_double)
+    return Helper(name, "\n".join(lines), tuple(scope.calls))

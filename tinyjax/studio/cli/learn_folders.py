@@ -113,7 +113,9 @@ def start_(options: argparse.Namespace) -> int:
         print_exercise(folder, e)
     if skipped:
         numbers = ", ".join(e.number for e in skipped)
-        print(f"Skipped, with the reference: {numbers}. `learn reset {skipped[0].number}` empties one.")
+        print(
+            f"Skipped, with the reference: {numbers}. `learn reset {skipped[0].number}` empties one."
+        )
     if lesson == 0:
         print(f"{len(left) - 1} more follow in the same file. Then, there or here:")
         print("    python -m tinyjax learn watch   # judges what you write when you save it")

@@ -19,6 +19,7 @@ I = np.array([0, 1, -1, 5, 2**31 - 1, -(2**31)], np.int32)  # noqa: E741
 B = np.array([True, False])
 M = np.arange(6, dtype=np.float32).reshape(2, 3)
 ONE, ZERO = np.float32(1), np.float32(0)
+BROADCAST = "broadcast_in_dim"
 
 
 def names(f, *args):
@@ -75,6 +76,7 @@ APPLIES = [
     (lambda x: jnp.broadcast_to(jnp.broadcast_to(x, (4, 2, 3)), (5, 4, 2, 3)), M, None),
     (lambda x: jnp.zeros((2, 3)).reshape(6)[::-1] + x.reshape(6), M, None),
     (lambda x: lax.reduce_sum_p.bind(x, axes=()), F, []),
+    (lambda x: lax.concatenate([x, x[:0], -x], 0), F, ["neg", "concatenate"]),
 ]
 
 NOT = [
@@ -101,6 +103,20 @@ NOT = [
     # slices that leave elements out
     (lambda x: lax.slice(lax.slice(x, (0,), (9,), (2,)), (1,), (4,)), F, ["slice", "slice"]),
     (lambda x: lax.slice(lax.slice(x, (1,), (8,)), (0,), (7,), (3,)), F, ["slice", "slice"]),
+    # divisors without an exact inverse of the dtype, or that would change the shape
+    (lambda x: lax.div(x, np.float16(8)), HALVES, ["div"]),
+    (lambda x: lax.div(x, ZERO), F, ["div"]),
+    (lambda x: lax.div(x, np.float32(2.0**110)), F, ["div"]),
+    (
+        lambda x: lax.div_p.bind(x[0], lax.full((3,), 8 * ONE)),
+        F,
+        ["slice", "squeeze", BROADCAST, "div"],
+    ),
+    (lambda x: lax.concatenate([x, x], 0), F, ["concatenate"]),
+    # a part of each operand of a stack, or of one
+    (lambda x: jnp.stack([x, -x])[:, 0], M, ["neg", "stack", "slice", "squeeze"]),
+    (lambda x: jnp.stack([x, -x])[1, :1], M, ["neg", "stack", "slice", "squeeze"]),
+    (lambda x: jnp.broadcast_to(x, (2, 9)).reshape(18), F, [BROADCAST, "reshape"]),
 ]
 
 

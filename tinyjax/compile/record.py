@@ -66,11 +66,14 @@ class PassRecord:
         if type(self.before) is not type(self.after):
             yield from ("  " + line for line in after)
             return
-        shown = 0  # lines of `after`; a line that is only indented otherwise is no change
+        # A line that is only indented otherwise is no change.
         old, new = ([line.strip() for line in text] for text in (before, after))
+        shown, indents = 0, [len(line) - len(line.lstrip()) for line in after]
         for changes in difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(2):
             first = changes[0][3]
-            for number in (*_heads(after, shown, first), first):
+            inside = (min(indents[n + 1 : first + 1], default=0) for n in range(shown, first))
+            heads = [n for n, indent in zip(range(shown, first), inside) if indents[n] < indent]
+            for number in (*heads, first):
                 if number > shown:
                     yield "  ..."
                 if number < first:
@@ -90,19 +93,6 @@ class PassRecord:
 
 
 # ---- as text ----
-
-
-def _heads(text: list[str], first: int, at: int) -> list[int]:
-    """The numbers of the lines from `first` on that begin the blocks around line `at`: less indented ones."""
-    found, indent = list[int](), _indent(text[at]) if at < len(text) else 0
-    for number in range(at - 1, first - 1, -1):
-        if _indent(text[number]) < indent:
-            found, indent = [number, *found], _indent(text[number])
-    return found
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def lines(thing: Any, names: Mapping[Var, str]) -> list[str]:

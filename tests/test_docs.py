@@ -128,6 +128,21 @@ def test_the_rewrite_rule_of_the_compilers_page_is_one(monkeypatch):
     assert "abs a" in text and "neg" not in text
 
 
+def test_the_lowerings_of_the_compilers_page_share_a_kernel():
+    (code,) = [code for code in blocks(COMPILER, "python") if "rotate_p" in code]
+    exec(code, names := {})
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+    def f(x):
+        return names["squares_p"].bind(names["rotate_p"].bind(x) - x)
+
+    lowered = jax.jit(f).lower(x)
+    (nest,) = lowered.compiler_ir("loop nests")
+    assert "a_in[i1 * 4 + (i2 + 3) % 4]" in str(nest)
+    np.testing.assert_array_equal(lowered.compile()(x), [12, 12, 12])
+    np.testing.assert_array_equal(f(x), [12, 12, 12])
+
+
 def test_the_schedules_of_the_compilers_page_compute_the_same():
     names = {}
     for code in blocks(COMPILER, "python"):

@@ -14,11 +14,13 @@ ask_first()  # with --ask: questions come before their answers
 # - measure transfer, compilation and run time apart, and say which mistake makes a time
 #   meaningless;
 # - compare with NumPy honestly, and say where there is nothing to gain;
-# - find the slow step of a program.
+# - find the slow step of a program, and write or search for a faster schedule.
 #
 # What is timed on this page was timed on one machine. Your times differ; the counts do not.
 
 # %%
+import contextlib
+import io
 import statistics
 import tempfile
 import time
@@ -38,6 +40,7 @@ from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import groups_lines, make_plan
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.target import CPU
+from tinyjax.studio.tune import tune
 
 # %% [markdown]
 # ## Memory is slow
@@ -478,7 +481,7 @@ print(lowered.as_text("loop nests"))
 # How many times as fast can a kernel become on it?</summary>
 #
 # At most 16 times 4. A row of 100 elements needs seven vectors of 16: that is 14 times, not 16. And tinyjax's
-# own schedule makes a work-item for each core of the machine that it runs on. On two cores, it is 14 times 2.
+# own schedule makes two work-items of these 60 rows, as a smaller one isn't worth its launch: 14 times 2.
 # </details>
 
 # %%
@@ -503,11 +506,74 @@ for name, program in {
 # Time says more than a count does: here memory is the limit, and an OpenCL driver makes vectors by itself
 # where it can. Exercise 12.6 asks for a schedule by count: a fortieth of the naive kernel's cycles.
 #
+# ## Let a search choose
+#
+# tinyjax chooses a schedule by rules, without running anything. Rules can be wrong for a program or a
+# machine. `tune` measures instead: it begins with the naive nest and with tinyjax's own schedule, adds a
+# directive to the few fastest ones, measures the results, and repeats that until nothing gets faster: a
+# **[beam search](glossary.md#beam-search)**. It prints each schedule that it tries, with the time of a call,
+# and at the end the result. Here are the first few lines and the last one:
+
+
+# %% varies
+def searched(function, *args, **how):
+    """The schedules that tune finds."""
+    with contextlib.redirect_stdout(io.StringIO()) as tried:
+        found = tune(jax.jit(function), *args, **how)
+    first, last = tried.getvalue().splitlines()[:9], tried.getvalue().splitlines()[9:]
+    print(*first, f"... and {len(last[:-1])} more ...", *last[-1:], sep="\n")
+    return found
+
+
+def scaled_powers(x):
+    """The exponentials of each row, times its first element."""
+    return jnp.exp(x) * x[:, :1]
+
+
+rows = jax.device_put(numbers[:64_000].reshape(64, 1000), cpu)
+found = searched(scaled_powers, rows, seconds=5)
+
+# %% [markdown]
+# To keep what was found, give it to the lowered program. What `compile` returns is called like the jitted
+# function, with arrays of these shapes:
+
+# %% varies
+lowered = jax.jit(scaled_powers).lower(rows)
+for kernel, schedule in found.items():
+    lowered = lowered.with_schedule(kernel, schedule)
+tuned = lowered.compile()
+print(lowered.as_text("schedule of k0"))
+print("the same:", np.allclose(tuned(rows), scaled_powers(rows), rtol=1e-5))
+
+# %% [markdown]
+# What a search finds depends on the clock, and on where it begins. Instead of a clock, `tune` takes any
+# function of the lowered program, so it can count cycles too. Does it find the best schedule for
+# `scaled_rows`? Two directives, vectors and four work-items, take a 56th of the naive kernel's cycles.
+
+
+# %% varies
+def count(lowered, *args):
+    """The cycles of a program of one kernel, in millions."""
+    (kernel,) = lowered.compiler_ir("kernel")
+    return cycles(kernel) / 1e6
+
+
+searched(scaled_rows, jnp.ones((60, 100)), jnp.ones(60), seconds=4, timer=count)
+print(f"naive: {cycles(naive):,}, a 56th of it: {cycles(naive) // 56:,}")
+
+# %% [markdown]
+# It doesn't. Vectors alone are slower than tinyjax's own schedule, and so are many work-items alone. The few
+# schedules that are extended are all longer ones of tinyjax's own, with its two work-items. If you understand
+# the kernel, you can beat both the rules and the search: exercise 12.6. The search itself is exercise 12.7.
+#
 # ## Where tinyjax differs from JAX
 #
 # - The four mistakes are the same, and so are `block_until_ready`, `jax.profiler.trace`,
 #   `cost_analysis` and what it counts. `step_times`, `summary` and the stage `groups` are
 #   tinyjax's own.
+# - In JAX, schedules are XLA's alone. On a GPU it measures a few of them too, for products and
+#   convolutions (`--xla_gpu_autotune_level`). TVM searches as `tune` does, with a cost model that learns
+#   from the measurements.
 # - XLA fuses by rules of the same kind, with a far larger cost model. On a CPU, it writes kernels
 #   for products too, and calls libraries for the large ones.
 # - JAX compiles at the first call, and waits. tinyjax answers by NumPy meanwhile, unless told

@@ -49,7 +49,6 @@ def test_a_record_prints_its_events_and_the_lines_that_changed():
     assert str(records[0]).splitlines() == [
         "cse",
         "  c = sin a: is b  # computed before, alike",
-        "  ...",
         "  { lambda ; a:f32[]. let",
         "      b:f32[] = sin a",
         "-     c:f32[] = sin a",
@@ -57,6 +56,28 @@ def test_a_record_prints_its_events_and_the_lines_that_changed():
         "+     d:f32[] = mul b b",
         "    in (d,) }",
     ]
+
+
+def test_around_a_change_are_two_lines_and_the_heads_of_its_loops():
+    nest = "kernel k\n  for i:\n    a\n    for j:\n      b\n      c\n      d\n      e\n"
+    assert (
+        "\n".join(PassRecord("p", "", nest, nest + "      f").diff())
+        == """\
+  kernel k
+    for i:
+  ...
+      for j:
+  ...
+        d
+        e
++       f"""
+    )
+
+
+def test_a_line_that_is_only_indented_otherwise_has_not_changed():
+    nest, fused = "for i:\n  for j:\n    a\n    b\n    c", "for i_j:\n  a\n  b\n  c"
+    shown = ["- for i:", "-   for j:", "+ for i_j:", "    a", "    b"]
+    assert list(PassRecord("fuse", "k0", nest, fused).diff()) == shown
 
 
 def test_a_pass_in_vain_says_so():

@@ -56,7 +56,8 @@ class PassRecord:
         return variable_names(self.before.jaxpr) if isinstance(self.before, ClosedJaxpr) else {}
 
     def diff(self) -> Iterator[str]:
-        """The changed lines and context, after "+ ", "- " or "  "; all lines if the object's kind differs."""
+        """The changed lines after "+ " or "- "; after "  " the lines around them, and the first lines of the
+        loops and bodies that they are in. All lines if the object's kind differs."""
         import difflib
 
         if self.before is self.after:
@@ -65,8 +66,23 @@ class PassRecord:
         if type(self.before) is not type(self.after):
             yield from ("  " + line for line in after)
             return
-        for line in list(difflib.unified_diff(before, after, n=2, lineterm=""))[2:]:
-            yield "  ..." if line.startswith("@@") else f"{line[0]} {line[1:]}"
+        # A line that is only indented otherwise is no change.
+        old, new = ([line.strip() for line in text] for text in (before, after))
+        shown, indents = 0, [len(line) - len(line.lstrip()) for line in after]
+        for changes in difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(2):
+            first = changes[0][3]
+            inside = (min(indents[n + 1 : first + 1], default=0) for n in range(shown, first))
+            heads = [n for n, indent in zip(range(shown, first), inside) if indents[n] < indent]
+            for number in (*heads, first):
+                if number > shown:
+                    yield "  ..."
+                if number < first:
+                    yield f"  {after[number]}"
+                shown = number + 1
+            for kind, start, stop, new_start, shown in changes:
+                if kind != "equal":
+                    yield from (f"- {line}" for line in before[start:stop])
+                yield from (f"{' +'[kind != 'equal']} {line}" for line in after[new_start:shown])
 
     def __str__(self) -> str:
         diff = list(self.diff()) or ["  nothing to change"]
@@ -153,8 +169,11 @@ def run_pass(
 
 
 def give_name(old: str, new: str) -> None:
-    """Renames the subject `old` in the records, once a kernel has its name."""
-    for record in records_so_far():
+    """Renames the subject `old` in the records, once a kernel has its name. They come last: loops are
+    scheduled before fusion, which decides whether a loop's kernel is used."""
+    records = records_so_far()
+    records.sort(key=lambda record: record.subject == old)
+    for record in records:
         if record.subject == old:
             record.subject = new
             record.before = replace(record.before, name=new)

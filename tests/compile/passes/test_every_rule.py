@@ -9,7 +9,7 @@ import pytest
 
 import tinyjax as jax
 from tinyjax import lax
-from tinyjax.compile.passes.patterns import parse
+from tinyjax.compile.passes.patterns import parse, primitive_named
 from tinyjax.compile.passes.rewrite_rules import ARITHMETIC, RULES, rewrite_rules
 from tinyjax.compile.record import recording, run_pass
 from tinyjax.core.bind import impl_rules
@@ -96,14 +96,15 @@ def pattern_of(rule, x):
 
     def value(part, env):
         if isinstance(part, tuple):
-            return PRIMITIVES[part[0]].bind(*(value(p, env) for p in part[1:]))
+            primitive = primitive_named(part[0], str(rule))
+            return primitive.bind(*(value(p, env) for p in part[1:]))
         return number(part) if isinstance(part, float) else env[part]
 
     def f(*args):
         env = dict(zip(letters, args))
         operands = [value(part, env) for part in rule.operands]
         params = {} if rule.power is None else {"y": rule.power}
-        return PRIMITIVES[rule.primitive].bind(*operands, **params)
+        return primitive_named(rule.primitive, str(rule)).bind(*operands, **params)
 
     return f, list(letters.values())
 
@@ -137,6 +138,20 @@ def test_a_line_that_lacks_a_column_or_has_other_kinds_is_refused(line):
 def test_a_replacement_of_two_operations_is_refused():
     with pytest.raises(ValueError, match="one operation; write a @rule function"):
         parse("abs (sub x y) | abs (sub y x) | f | the sign goes anyway")
+
+
+@pytest.mark.parametrize("line", ["nge x | x | i | why", "not (nge x) | x | i | why"])
+def test_an_unknown_primitive_in_a_pattern_is_named_with_its_line(line):
+    rule = parse(line)
+    f, args = pattern_of(rule, special("int32"))
+    with pytest.raises(ValueError, match=r"nge.* = x: there is no primitive 'nge'.* neg"):
+        f(*args)
+
+
+def test_an_unknown_primitive_in_a_replacement_is_named_with_its_line(monkeypatch):
+    monkeypatch.setitem(RULES, "neg", [parse("neg x | abz x | i | why")])
+    with pytest.raises(ValueError, match=r"neg x \| abz x .*: there is no primitive 'abz'.* abs"):
+        rewrite_rules(make_jaxpr(lax.neg)(special("int32")))
 
 
 @pytest.mark.parametrize("rule", [rule for rule in LINES if "y" in rule.pattern.split()], ids=str)

@@ -19,6 +19,7 @@ I = np.array([0, 1, -1, 5, 2**31 - 1, -(2**31)], np.int32)  # noqa: E741
 B = np.array([True, False])
 M = np.arange(6, dtype=np.float32).reshape(2, 3)
 ONE, ZERO = np.float32(1), np.float32(0)
+BROADCAST = "broadcast_in_dim"
 
 
 def names(f, *args):
@@ -69,6 +70,7 @@ APPLIES = [
     (lambda x: x.reshape(6).reshape(2, 3), M, []),
     (lambda x: jnp.broadcast_to(jnp.broadcast_to(x, (4, 2, 3)), (5, 4, 2, 3)), M, None),
     (lambda x: lax.reduce_sum_p.bind(x, axes=()), F, []),
+    (lambda x: lax.concatenate([x, x[:0], -x], 0), F, ["neg", "concatenate"]),
 ]
 
 NOT = [
@@ -84,6 +86,20 @@ NOT = [
     (lambda x: lax.neg(lax.abs(x)), F, ["abs", "neg"]),
     (lambda x: lax.exp(lax.log(x)), F, ["log", "exp"]),
     (lambda x: x.T.reshape(6), M, ["transpose", "reshape"]),
+    # divisors without an exact inverse of the dtype, or that would change the shape
+    (lambda x: lax.div(x, np.float16(8)), HALVES, ["div"]),
+    (lambda x: lax.div(x, ZERO), F, ["div"]),
+    (lambda x: lax.div(x, np.float32(2.0**110)), F, ["div"]),
+    (
+        lambda x: lax.div_p.bind(x[0], lax.full((3,), 8 * ONE)),
+        F,
+        ["slice", "squeeze", BROADCAST, "div"],
+    ),
+    (lambda x: lax.concatenate([x, x], 0), F, ["concatenate"]),
+    # a part of each operand of a stack, or of one
+    (lambda x: jnp.stack([x, -x])[:, 0], M, ["neg", "stack", "slice", "squeeze"]),
+    (lambda x: jnp.stack([x, -x])[1, :1], M, ["neg", "stack", "slice", "squeeze"]),
+    (lambda x: jnp.broadcast_to(x, (2, 9)).reshape(18), F, [BROADCAST, "reshape"]),
 ]
 
 

@@ -65,6 +65,21 @@ def test_a_skipped_exercise_has_the_reference_and_later_ones_go_on(folder, capsy
     assert "  - 01.1" in (listed := capsys.readouterr().out) and "  x 01.2" in listed
 
 
+def test_a_lesson_can_begin_at_an_exercise(folder, tmp_path, capsys):
+    assert main(["learn", "start", "1.2", str(tmp_path / "second")]) == 0
+    said = capsys.readouterr().out
+    assert "01.2 three" in said and "01.1 both" not in said
+    assert "Skipped, with the reference: 01.1" in said and "learn reset 01.1" in said
+    second = WorkFolder(tmp_path / "second")
+    assert second.is_skipped(BOTH) and second.is_empty(LAST)
+
+
+def test_an_exercise_that_does_not_exist_makes_no_folder(folder, tmp_path, capsys):
+    assert main(["learn", "start", "1.7", str(tmp_path / "third")]) == 1
+    assert "There are: 01.1, 01.2" in capsys.readouterr().err
+    assert not (tmp_path / "third").exists()
+
+
 @pytest.mark.slow
 def test_an_exercise_is_skipped_no_longer_once_it_is_written(folder, capsys):
     main(["learn", "skip", "1.1"])

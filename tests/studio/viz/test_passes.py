@@ -5,6 +5,7 @@ from explained_page import data_of
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax import lax
 from tinyjax.studio import viz
 from tinyjax.studio.viz.passes import _does, changes_text, passes_data
 
@@ -35,7 +36,8 @@ def test_a_decision_has_its_reason_and_the_line_of_python_it_is_about():
     rules = pass_named("rewrite_rules")
     (event,) = rules["events"]
     assert rules["texts"][event["why"]].startswith("neg (neg x) = x")
-    assert rules["texts"][event["line"]].endswith("return jnp.negative(jnp.negative(y)) + 1.0")
+    (line,) = (rules["texts"][source] for source in event["sources"])
+    assert line.endswith("return jnp.negative(jnp.negative(y)) + 1.0")
 
 
 def test_lines_that_changed_are_marked():
@@ -55,11 +57,27 @@ def test_what_a_directive_does_is_a_whole_sentence(name):
     assert not text.endswith((":", ",", ".", " only at", " An"))
 
 
-def test_a_directive_that_was_left_out_is_there_with_what_it_would_do():
+def test_decisions_of_one_kind_and_reason_are_one():
+    (event,) = (e for e in pass_named("fusion")["events"] if e["change"] == "recomputed in k0")
+    assert event["about"] == "c, b, d"
+
+
+def test_a_kernel_begins_with_its_nest_and_the_directives_that_were_left_out():
     lowered = jax.jit(lambda x: x[::99] + 1).lower(jnp.ones(9900))
-    (vectors,) = (p for p in passes_data(lowered.passes) if p["name"] == "vectorize")
-    assert vectors["does"].startswith("The loop over axis") and not any(
-        sign in "+-" for sign, _ in vectors["lines"]
-    )
-    (event,) = vectors["events"]
-    assert event["change"] == "left out" and "apart in memory" in vectors["texts"][event["why"]]
+    *_, nest = passes_data(lowered.passes)
+    assert nest["name"] == "loop nest" and nest["label"] == ("k0", "slice add")
+    assert {sign for sign, _ in nest["lines"]} == {" "}
+    (event,) = nest["events"]
+    assert event["change"] == "left out" and "apart in memory" in nest["texts"][event["why"]]
+
+
+def test_a_directive_has_its_axes_and_follows_the_nest_of_its_kernel():
+    def loop(x):
+        return lax.fori_loop(0, 9, lambda i, c: c * 0.5 + x[::-1], x) + x.sum()
+
+    labels = [each["label"] for each in passes_data(jax.jit(loop).lower(jnp.ones(100)).passes)]
+    kernels = labels[labels.index(("fusion", "")) + 1 :]
+    k1 = kernels.index(("k1", "reduce sum add"))
+    assert kernels[0] == ("k0", "scan")
+    assert ("Vectorize", "i1") in kernels[:k1] and ("Vectorize", "i1, i2") in kernels[k1:]
+    assert not {"Vectorize", "loop nest"} & {name for name, _ in labels[: -len(kernels)]}

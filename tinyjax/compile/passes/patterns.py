@@ -121,7 +121,7 @@ def parse(line: str, replacement: Callable[[JaxprEqn, Match], Simpler] | None = 
         if "(" in text:
             more = "a replacement has one operation; write a @rule function"
             raise ValueError(f"{line.strip()}: {more}")
-        replacement = functools.partial(_filled_in, (first, *others) if others else first)
+        replacement = functools.partial(_filled_in, line, (first, *others) if others else first)
     return Rule(
         pattern, text, kinds, why, re.findall(r"\w+", name)[0],
         power and int(power[1]), tuple(operands), replacement,
@@ -181,7 +181,7 @@ class Match:
         return self.operands(pattern[1:], eqn.invars)
 
 
-def _filled_in(result: Pattern, eqn: JaxprEqn, match: Match) -> Simpler:
+def _filled_in(line: str, result: Pattern, eqn: JaxprEqn, match: Match) -> Simpler:
     """The replacement that a table gives: a number, a letter's value, or an equation of these."""
     (out,) = eqn.outvars
     if isinstance(result, float):
@@ -195,13 +195,20 @@ def _filled_in(result: Pattern, eqn: JaxprEqn, match: Match) -> Simpler:
         return eqn.replace(invars=operands)
     if not any(same_type(v, out) for v in operands):  # numbers alone, for an array
         return None
-    return eqn.replace(primitive=primitive_named(name), invars=operands, params={})
+    return eqn.replace(primitive=primitive_named(name, line), invars=operands, params={})
 
 
 @functools.cache
-def primitive_named(name: str) -> Primitive:
-    """The primitive of that name, for a result."""
-    return next(p for p in impl_rules if p.name == name)
+def primitive_named(name: str, line: str) -> Primitive:
+    """The primitive of that name in the line of a rule. Raises ValueError if there is none."""
+    named = {primitive.name: primitive for primitive in impl_rules}
+    if name not in named:
+        import difflib
+
+        like = difflib.get_close_matches(name, named, cutoff=0.4)
+        names = f"similar names are {', '.join(like)}" if like else f"they are {', '.join(named)}"
+        raise ValueError(f"{line.strip()}: there is no primitive {name!r}; {names}")
+    return named[name]
 
 
 def same(a: Atom, b: Atom) -> bool:

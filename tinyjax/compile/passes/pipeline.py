@@ -44,21 +44,16 @@ def bodies(closed: ClosedJaxpr) -> ClosedJaxpr:
 # The only pass that can't be left out, where there are keys: no kernel knows them.
 KEYS = Pass("lower_prng_keys", lower_prng_keys, "random keys become pairs of uint32 words")
 PASSES = (
-    Pass("inline", inline, "called jaxprs stand in place of the calls"),
-    Pass(
-        "expand",
-        expand,
-        "what is equal becomes one; matrices are small loops; products leave scans",
-        same_bits=False,
-    ),
-    Pass("rewrite_rules", rewrite_rules, "a table makes equations simpler", run_to_fixpoint=True),
-    Pass("fold", fold, "what is made of constants is computed now", run_to_fixpoint=True),
-    Pass("cse", cse, "what is computed twice is computed once", run_to_fixpoint=True),
+    Pass("inline", inline, "equations of called jaxprs replace the calls"),
+    Pass("expand", expand, "operations without a kernel become others", same_bits=False),
+    Pass("rewrite_rules", rewrite_rules, "rules simplify equations", run_to_fixpoint=True),
+    Pass("fold", fold, "equations of constants are computed", run_to_fixpoint=True),
+    Pass("cse", cse, "equal equations become one", run_to_fixpoint=True),
     Pass("bodies", bodies, "the bodies of loops and branches go through these passes too"),
-    Pass("inline_rematerialised", inline_rematerialised, "and so does rematerialised code"),
-    Pass("late_rules", late_rules, "products of transposes, and sums of updates", same_bits=False),
+    Pass("inline_rematerialised", inline_rematerialised, "rematerialised code is inlined"),
+    Pass("late_rules", late_rules, "transposes and sums of zeros go", same_bits=False),
     Pass("vector_products", expand_late, "products of vectors become sums", same_bits=False),
-    Pass("dce", dce, "what no result needs is dropped"),
+    Pass("dce", dce, "equations that no result needs are dropped"),
 )
 MAX_ROUNDS = 10  # of the passes that run in turn: a less simple jaxpr is correct too
 

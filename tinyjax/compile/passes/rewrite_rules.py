@@ -138,7 +138,7 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
 def joined_with_nothing(eqn: JaxprEqn, producer: Producer) -> Simpler:
     """The one operand that has elements, or a join of all that have some."""
     parts = [x for x in eqn.invars if x.aval.shape[eqn.params["dimension"]]]
-    if len(parts) == 1 and same_type(parts[0], eqn.outvars[0]):
+    if len(parts) == 1:
         return parts[0]
     return eqn.replace(invars=parts) if 1 < len(parts) < len(eqn.invars) else None
 

@@ -48,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         command = commands.add_parser(name, help=words, description=words)
         if name == "start":
             command.add_argument(
-                "lesson", help="its number, such as 02; or an assignment, a .toml file"
+                "lesson",
+                help="its number, such as 02; 02.3 skips the exercises before that one; or an assignment, "
+                "a .toml file",
             )
             command.add_argument("folder", nargs="?", type=Path, help="default: learn/NN_name")
             command.add_argument(

@@ -85,7 +85,9 @@ def chosen(folder: WorkFolder, text: str | None) -> Exercise | None:
 
 def start_(options: argparse.Namespace) -> int:
     """make a folder to work in: a copy of tinyjax in which a lesson's functions are emptied"""
-    lesson = catalogue.lesson_number(options.lesson)
+    lesson = catalogue.lesson_number(options.lesson.partition(".")[0])
+    exercises = [e for e in catalogue.load() if e.lesson == lesson]
+    first = catalogue.find(exercises, options.lesson) if "." in options.lesson else None
     path = (options.folder or course() / NAMES[lesson]).resolve()
     put_in_place(path)  # an earlier `start` may have been interrupted in its last step
     again = options.keep and (path / NOTES).exists() and WorkFolder(path).lesson == lesson
@@ -102,13 +104,20 @@ def start_(options: argparse.Namespace) -> int:
         print(*told, *refused(kept, lesson), sep="\n")
         return 0
     folder = start(lesson, path, kept.sources, kept.exercises)
+    skipped = folder.exercises[: exercises.index(first)] if first else []
+    for e in skipped:
+        migrate.take_reference(folder, e)
+    left = folder.exercises[len(skipped) :]
     print(f"{shown(path)} is ready. To be written there:\n")
-    # the story's puzzles are given one at a time
-    first = 1 if lesson == 0 else len(folder.exercises)
-    for e in folder.exercises[:first]:
+    for e in left[:1] if lesson == 0 else left:  # the story's puzzles are given one at a time
         print_exercise(folder, e)
+    if skipped:
+        numbers = ", ".join(e.number for e in skipped)
+        print(
+            f"Skipped, with the reference: {numbers}. `learn reset {skipped[0].number}` empties one."
+        )
     if lesson == 0:
-        print(f"{len(folder.exercises) - 1} more follow in the same file. Then, there or here:")
+        print(f"{len(left) - 1} more follow in the same file. Then, there or here:")
         print("    python -m tinyjax learn watch   # judges what you write when you save it")
         print("    python -m tinyjax learn hint    # when stuck")
     else:

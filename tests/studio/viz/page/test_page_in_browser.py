@@ -80,6 +80,15 @@ def test_the_passes_are_gone_through_by_keys_and_show_what_changed(opened):
     assert "integer_pow[y=2]" in browser.find_element("css selector", ".diff .old").text
 
 
+def test_the_address_names_the_view_also_of_an_open_page(opened, gradient):
+    browser = opened(gradient)
+    for view in ("steps", "passes"):
+        browser.get(f"{browser.current_url.partition('#')[0]}#view={view}")
+        assert browser.find_element("id", view).is_displayed(), view
+        chosen = browser.find_element("css selector", "[role=tab][aria-selected=true]")
+        assert chosen.get_attribute("id") == f"{view}-tab"
+
+
 @pytest.mark.parametrize("width", [390, 800, 1400])
 def test_the_passes_fit_the_window(opened, gradient, width):
     browser = opened(gradient, width)

@@ -3,15 +3,30 @@
 const passes = data.passes;
 let shownPass = null;
 
+const titleOf = (each) => (each.subject ? `${each.name} of ${each.subject}` : each.name);
+
+const isNest = (each) => each.name === "loop nest";
+
+/** A row of the list. A kernel's loop nest is the head of its directives. */
 function passButton(each, number) {
-  const whole = each.subject ? `${each.name} of ${each.subject}` : each.name;
-  const short = each.subject ? `${each.name} of ${each.subject.split("_")[0]}` : each.name;
-  const name = element("span", { class: "name", title: whole }, short);
+  const [label, more] = each.label;
+  const name = element("span", { class: "name", title: titleOf(each) }, label, element("span", { class: "more" }, ` ${more}`));
   const changes = element("span", { class: "stage" }, each.events.length ? String(each.events.length) : "");
-  const row = element("button", { type: "button", role: "option", class: "row", tabindex: "-1" });
-  row.append(element("span", { class: "number" }, String(number + 1)), name, changes);
+  const kind = isNest(each) ? "row nest" : each.language === "c" ? "row directive" : "row";
+  const row = element("button", { type: "button", role: "option", class: kind, tabindex: "-1" });
+  const place = passes.slice(0, number + 1).filter((other) => !isNest(other)).length;
+  row.append(element("span", { class: "number" }, isNest(each) ? "" : String(place)), name, changes);
   row.addEventListener("click", () => showPass(number));
   return row;
+}
+
+/** A text's nodes, those between backticks as code. */
+const withCode = (text) => text.split("`").map((part, n) => (n % 2 ? element("code", {}, part) : part));
+
+/** How many lines a pass has added and removed. */
+function countOfLines(each) {
+  const count = (sign) => each.lines.filter(([own]) => own === sign).length;
+  return count("+") + count("-") ? `${count("+")} new lines, ${count("-")} gone` : "";
 }
 
 /** Lines of before and after; + and - stand before them, so that colour alone says nothing. */
@@ -33,14 +48,14 @@ function drawDiff(each) {
 
 /** What the pass decided. */
 function drawEvents(each) {
-  const parts = ({ about, change, why, line }) => ({ about, change, why: each.texts[why], line: each.texts[line] });
+  const parts = ({ about, change, why, sources }) => [about, change, each.texts[why], ...sources.map((n) => each.texts[n])];
   const item = (n) => {
-    const { about, change, why, line } = parts(each.events[n]);
-    const reason = why ? [element("p", { class: "why" }, why)] : [];
-    const source = line ? [element("p", { class: "source" }, line)] : [];
-    return element("li", {}, element("code", {}, about), " ", element("span", {}, change), ...reason, ...source);
+    const [about, change, why, ...sources] = parts(each.events[n]);
+    const more = [["why", why], ...sources.map((line) => ["source", line])].filter(([, text]) => text);
+    const texts = more.map(([kind, text]) => element("p", { class: kind }, text));
+    return element("li", {}, element("code", {}, about), " ", element("span", {}, change), ...texts);
   };
-  const list = new LongList(each.events.length, item, (n) => Object.values(parts(each.events[n])).join(" "), 60);
+  const list = new LongList(each.events.length, item, (n) => parts(each.events[n]).join(" "), 60);
   list.element.classList.add("decisions");
   return each.events.length ? list : null;
 }
@@ -65,9 +80,11 @@ function showPass(number) {
   rows[number].tabIndex = 0;
   reveal(rows[number], document.querySelector("#passes .list .scroll"));
   const each = passes[number];
-  document.querySelector("#passes .does").textContent = each.does;
+  document.querySelector("#passes .changes h2 .title").textContent = titleOf(each);
+  document.querySelector("#passes .changes h2 .count").textContent = countOfLines(each);
+  document.querySelector("#passes .does").replaceChildren(...withCode(each.does));
   fill("changes", drawDiff(each), "Nothing to change.");
-  fill("decided", drawEvents(each), "Nothing to decide.");
+  fill("decided", drawEvents(each), isNest(each) ? "No directive was left out." : "Nothing to decide.");
 }
 
 function pane(kind, title, ...inside) {
@@ -77,14 +94,15 @@ function pane(kind, title, ...inside) {
 
 function startPasses() {
   const root = document.getElementById("passes");
-  const list = pane("list", "passes that change something");
+  const list = pane("list", "passes, kernels, directives");
   const rows = passes.map(passButton);
   const box = list.querySelector(".scroll");
   box.removeAttribute("tabindex");
   box.setAttribute("role", "listbox");
   box.append(...rows);
   const changes = pane("changes", "what changed");
-  changes.querySelector("h2").append(" ", element("span", { class: "does" }));
+  changes.querySelector("h2").replaceChildren(element("span", { class: "title" }), " ", element("span", { class: "count" }));
+  changes.querySelector("h2").after(element("p", { class: "does" }));
   root.append(element("div", { class: "panes" }, list, changes, pane("decided", "decisions, and why")));
   box.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1, Home: -passes.length, End: passes.length }[event.key];

@@ -58,7 +58,12 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("chosen", search);
 
-// ---- the view that the address names, once all is drawn ----
+// ---- the view that the address names: once all is drawn, and when the address changes ----
 
-const named = tabs.find((tab) => `#view=${tab.getAttribute("aria-controls")}` === location.hash);
-if (named) choose(named);
+function chooseNamed() {
+  const named = tabs.find((tab) => `#view=${tab.getAttribute("aria-controls")}` === location.hash);
+  if (named) choose(named);
+}
+
+window.addEventListener("hashchange", chooseNamed);
+chooseNamed();

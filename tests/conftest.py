@@ -27,8 +27,8 @@ if importlib.util.find_spec("poisoned_memory"):  # not in a learner's folder
 # The files that take longest, with the slow tests: begun first, so that the processes end together.
 LONG = [
     "tests/test_site_in_browser.py",
-    "tests/test_first_hour.py",
     "tests/studio/learn/test_wrong_answers.py",
+    "tests/test_first_hour.py",
     "tests/studio/learn/test_exercises.py",
     "tests/test_examples.py",
     "tests/many_devices/distributed/test_processes.py",

@@ -140,14 +140,15 @@ def links(browser):
     )
 
 
-def violations(browser, keep, rules=()):
-    """What axe finds on the page, by all rules or by these, each with its elements."""
+def violations(browser, keep, rules=(), without=()):
+    """What axe finds on the page, by all rules, by these, or by all others, each with its elements."""
     from website.assets import from_npm
 
     if not browser.execute_script("return 'axe' in window"):  # it stays until the page is left
         browser.execute_script(from_npm(*AXE, keep))
     # Only a rule that is off by default needs to load the style sheets again.
     options = {"resultTypes": ["violations"], "preload": False}
+    options["rules"] = {rule: {"enabled": False} for rule in without}
     if rules:
         options["runOnly"] = {"type": "rule", "values": rules}
     return browser.execute_async_script(

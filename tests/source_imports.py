@@ -1,6 +1,7 @@
 """What the files of the package import, read from their sources."""
 
 import ast
+import functools
 from pathlib import Path
 
 import tinyjax as jax
@@ -27,6 +28,7 @@ def imported_modules(path: Path, for_type_checkers: bool = False) -> set[str]:
     return {name.removeprefix("tinyjax.") for name in found if name.startswith("tinyjax.")}
 
 
+@functools.cache
 def is_module(name: str) -> bool:
     if not name.startswith("tinyjax."):
         return False

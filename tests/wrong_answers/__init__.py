@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,7 +134,17 @@ def failures_of(mutants: Sequence[Mutant]) -> list[dict[str, str] | None]:
     the "message"; else how its signature differs. None where all tests pass.
 
     Only the lesson on devices looks for them; jitted functions of other lessons are evaluated by NumPy."""
-    needs_devices = any(NAMES[m.exercise.lesson] == "17_device" for m in mutants)
+    on_devices = [NAMES[m.exercise.lesson] == "17_device" for m in mutants]
+    found: dict[bool, Iterator[dict[str, str] | None]] = {}
+    for needed in set(on_devices):
+        found[needed] = iter(
+            _tried([m for m, n in zip(mutants, on_devices) if n == needed], needed)
+        )
+    return [next(found[n]) or signature_failure(m) for m, n in zip(mutants, on_devices)]
+
+
+def _tried(mutants: Sequence[Mutant], on_devices: bool) -> list[dict[str, str] | None]:
+    """What a process says of them that has devices, or has none."""
     answers: list[dict[str, Any]] = [
         {"functions": m.functions, "tests": m.exercise.tests, "is_made": m.is_made} for m in mutants
     ]
@@ -143,7 +153,7 @@ def failures_of(mutants: Sequence[Mutant]) -> list[dict[str, str] | None]:
         input=json.dumps(answers),
         env={
             **os.environ,
-            **({} if needs_devices else {"TINYJAX_OPENCL": "none"}),
+            **({} if on_devices else {"TINYJAX_OPENCL": "none"}),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tutorials"))),
         },
@@ -157,7 +167,7 @@ def failures_of(mutants: Sequence[Mutant]) -> list[dict[str, str] | None]:
     report = json.loads(said[-1])
     if report["errors"] or len(report["results"]) != len(answers):
         raise RuntimeError("\n".join([*report["errors"], done.stderr]))
-    return [found or signature_failure(m) for found, m in zip(report["results"], mutants)]
+    return report["results"]
 
 
 def signature_failure(mutant: Mutant) -> dict[str, str] | None:

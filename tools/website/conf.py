@@ -1,5 +1,7 @@
 """Sphinx's settings; build_site.py copies this file beside the pages."""
 
+import functools
+
 project = "tinyjax"
 html_title = "tinyjax"
 extensions = ["myst_parser"]
@@ -23,9 +25,12 @@ language = "en"
 
 def setup(app):
     """Add sources, which are no pages of Sphinx, and the lesson of each name to the search."""
+    from sphinx.search.en import SearchEnglish
+
     from website.sources import add_to_search
     from website.taught import add_to_index
 
+    SearchEnglish.stem = functools.cache(SearchEnglish.stem)  # else each page's words anew
     app.connect("html-collect-pages", add_to_search)
     app.connect("doctree-read", add_to_index)
 

@@ -5,6 +5,7 @@ tries those of one lesson: run it on a lesson whose exercises or tests you chang
 needs a test more.
 """
 
+import itertools
 import os
 import runpy
 
@@ -15,11 +16,6 @@ from tinyjax.studio.learn.exercises import NAMES, ROOT
 
 can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="each answer is tried in a fork")
 each_lesson = pytest.mark.parametrize("lesson", range(len(NAMES)), ids=NAMES)
-
-
-def complaints(tried):
-    found = [wrong_answers.complaint(m, f) for m, f in zip(tried, wrong_answers.failures_of(tried))]
-    return "\n".join(said for said in found if said)
 
 
 # ---- what is written down ----
@@ -70,9 +66,21 @@ def test_right_answers_in_another_style_pass():
     assert not rejected, "\n".join(rejected)
 
 
+@pytest.fixture(scope="module")
+def tried(request):
+    """By lesson, the wrong answers with what found each out: two processes import the tests, and try all."""
+    tests = [test for test in request.session.items if "tried" in test.fixturenames]
+    chosen = sorted(test.callspec.params["lesson"] for test in tests)
+    answers = [m for lesson in chosen for m in wrong_answers.of_lesson(lesson)]
+    found = {lesson: [] for lesson in chosen}
+    for answer, failure in zip(answers, wrong_answers.failures_of(answers), strict=True):
+        found[answer.exercise.lesson].append((answer, failure))
+    return found
+
+
 @can_fork
 @pytest.mark.slow
 @each_lesson
-def test_wrong_answers_fail_those_made_by_a_machine_too(lesson):
-    said = complaints(wrong_answers.of_lesson(lesson))
+def test_wrong_answers_fail_those_made_by_a_machine_too(lesson, tried):
+    said = "\n".join(filter(None, itertools.starmap(wrong_answers.complaint, tried[lesson])))
     assert not said, said

@@ -106,6 +106,13 @@ MEMORY = {
     "stream_part": (STORE_PART, "stream"),
 }  # fmt: skip
 
+# No vector register survives a call. So C's compiler does not keep the constants of a tile's epilogue in
+# registers from tile to tile, which the tile's sums need.
+FREE_REGISTERS = Helper(
+    "tj_free_registers",
+    "__attribute__((noinline)) void tj_free_registers(void) {\n  volatile int something = 0;\n}\n",
+)
+
 # Bytes of an array that no cache keeps until it is read: it is stored past the caches, which spares
 # reading what was in that memory before.
 STREAMED = 2**25

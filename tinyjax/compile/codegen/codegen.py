@@ -99,6 +99,8 @@ class Scope:
 
 def lines_of(body: ir.Body, scope: Scope, indent: str) -> Iterator[Line]:
     """The statements as lines of C."""
+    if sum(isinstance(s, ir.Allocate) and s.array.width >= 8 for s in body) >= MANY_SUMS:
+        yield f"{indent}{scope.calls.call(FREE_REGISTERS)};", None
     for statement in _with_stores_together(body):
         if isinstance(statement, list):  # one call for strided stores that fill all places
             first, values = statement[0], [_stored_text(s, scope.calls) for s in statement]
@@ -183,8 +185,6 @@ def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterato
             also = f" && !{stopped_text(each, scope.calls)}" if each else ""
             head = f"{scope.index} {variable} = {start}; {variable} < {stop}{also}; {advance}"
             yield f"for ({head}) {{", origin
-            if sum(isinstance(s, ir.Allocate) and s.array.width >= 8 for s in body) >= MANY_SUMS:
-                yield f"  {scope.calls.call(FREE_REGISTERS)};", origin
             yield from lines_of(body, scope, "  ")
         case ir.While(head, holds, body, each):
             yield "for (;;) {", origin

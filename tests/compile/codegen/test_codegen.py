@@ -243,3 +243,10 @@ def test_the_last_elements_of_a_row_are_two_overlapping_halves(columns, dtype):
     text, count = f.lower(x).as_text(), columns % 16
     assert f"tj_load_first{count}of16" in text and f"tj_store_first{count}of16" in text
     np.testing.assert_array_equal(f(x), x - x.max(1, keepdims=True))
+
+
+@pytest.mark.parametrize("rows, is_free", [(120, True), (1, False)])
+def test_vector_registers_are_free_before_the_sums_of_a_tile(rows, is_free):
+    x, w = np.ones((rows, 64), np.float32), np.ones((64, 32), np.float32)
+    text = jax.jit(lambda x, w: jnp.tanh(x @ w)).lower(x, w).as_text()
+    assert bool(re.search(r"\{\n +tj_free_registers\(\);\n", text)) == is_free

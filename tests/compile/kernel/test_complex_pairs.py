@@ -80,3 +80,19 @@ def test_a_conversion_to_a_smaller_dtype_is_that_of_both_parts():
         z = NUMBERS.astype(np.complex128)
         f = jax.jit(lambda z: z.astype(jnp.complex64) * 2)
         np.testing.assert_array_equal(f(z), z.astype(np.complex64) * 2)
+
+
+def test_a_loop_can_return_a_complex_number_and_read_its_imaginary_part():
+    z = NUMBERS[:20]
+
+    def step(total, z):
+        product = z * total
+        return total + product.imag, product
+
+    total, products = jax.jit(lambda z: jax.lax.scan(step, jnp.float32(1), z))(z)
+    expected_total, expected = np.float32(1), []
+    for number in z:
+        expected.append(number * expected_total)
+        expected_total += expected[-1].imag
+    np.testing.assert_allclose(products, expected, rtol=1e-3)
+    np.testing.assert_allclose(total, expected_total, rtol=1e-3)

@@ -16,7 +16,13 @@ import numpy as np
 
 from tinyjax.compile.codegen.c_operations import converted_text, operation_text
 from tinyjax.compile.codegen.c_text import atom_text, repeated_text, storage_type, type_text
-from tinyjax.compile.codegen.helpers import Calls, stopped_text, strided_store, vector_access
+from tinyjax.compile.codegen.helpers import (
+    FREE_REGISTERS,
+    Calls,
+    stopped_text,
+    strided_store,
+    vector_access,
+)
 from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, as_index, linear
@@ -26,6 +32,7 @@ from tinyjax.compile.kernel.scalar_ops import HALVES
 
 Line = tuple[str, Any]  # a line of C, and the equation that it computes
 Memory = ir.Buffer | ir.PrivateArray
+MANY_SUMS = 8  # vectors that take most of the registers
 UNROLLED = 4  # iterations of a loop over rows of vectors that C's compiler unrolls
 
 
@@ -91,6 +98,8 @@ class Scope:
 
 def lines_of(body: ir.Body, scope: Scope, indent: str) -> Iterator[Line]:
     """The statements as lines of C."""
+    if sum(isinstance(s, ir.Allocate) and s.array.width >= 8 for s in body) >= MANY_SUMS:
+        yield f"{indent}{scope.calls.call(FREE_REGISTERS)};", None
     for statement in _with_stores_together(body):
         if isinstance(statement, list):  # one call for strided stores that fill all places
             first, values = statement[0], [_stored_text(s, scope.calls) for s in statement]

@@ -83,6 +83,13 @@ __attribute__((always_inline)) void {name}({t}{w} x, {space}{t} *p, long count) 
 """
 MEMORY = {"load": LOAD, "load_part": LOAD_PART, "store": STORE, "store_part": STORE_PART}
 
+# No vector register survives a call. So C's compiler does not keep the constants of a tile's epilogue in
+# registers from tile to tile, which the tile's sums need.
+FREE_REGISTERS = Helper(
+    "tj_free_registers",
+    "__attribute__((noinline)) void tj_free_registers(void) {\n  volatile int something = 0;\n}\n",
+)
+
 
 @functools.cache
 def memory_helper(kind: str, t: str, w: int, space: str = GLOBAL) -> Helper:

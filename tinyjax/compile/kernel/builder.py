@@ -250,7 +250,10 @@ class Builder(StatementWriter):
         self.known[position.flat][v] = self._named(value, self.names[v])
 
     def _named(self, atom: ir.Scalar, name: str) -> ir.Scalar:
-        """Names the last statement's value after its variable."""
+        """Names the last statement's value after its variable. A complex number refers to its parts by their
+        names, so these stay."""
+        if isinstance(atom, Pair):
+            self.unnamed -= {atom.real, atom.imag}
         last = self.body[-1] if self.body else None
         if isinstance(last, ir.Let) and last.target == atom and atom in self.unnamed:
             renamed = ir.Value(self.fresh(name), atom.dtype)

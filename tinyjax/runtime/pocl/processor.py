@@ -3,9 +3,10 @@
 PoCL asks its LLVM for the processor's name. One that this LLVM does not know is called "generic", and for
 x86-64 Clang refuses that name, and so every kernel. Or it has the name of an older one: to PoCL 3.0, AMD's
 Zen 4 is "znver3", which has no AVX-512. PoCL reads the name at each build, and has no setting for it. So we
-write another into its record of the device: the x86-64 level of the processor. Kernels get the level's vector
-instructions (SELU on a Zen 4 takes 0.3 ms instead of 0.5); they lack only LLVM's knowledge of how long
-each takes.
+write another into its record of the device: the newest of a few processors whose instructions this one has.
+They are those that PoCL's functions were compiled for, or newer. LLVM inlines a function only if its caller
+has all the features that the function was compiled for: with "x86-64-v4", even `min` stayed a call, and the
+game of life took 1.5 times as long. Kernels lack only LLVM's knowledge of how long each instruction takes.
 
 Source: https://gitlab.com/x86-psABIs/x86-64-ABI (the levels); PoCL 3.0, pocl_cl.h (struct _cl_device_id)
 """
@@ -20,21 +21,26 @@ from pathlib import Path
 from typing import Any
 
 NEWEST_AMD = b"znver3"  # to LLVM 14, which gives it to all later ones that it knows to be AMD's
+WITH_AVX512 = ("skylake-avx512", "icelake-server")
 
 RECORD_BYTES = 1024  # of PoCL's record of a device: the name is at byte 640 of PoCL 3.0's
 WORD = struct.calcsize("P")
 
-# What each level adds to that before it, as Linux names it. Level 1 is every x86-64.
+# What each processor adds to the one before it, as Linux names it: the levels v2, v3 and v4 of x86-64, then
+# vectors' instructions on bits and bytes. Every x86-64 has the first level.
 LEVELS = {
-    "x86-64-v2": "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
-    "x86-64-v3": "abm avx avx2 bmi1 bmi2 f16c fma movbe xsave",
-    "x86-64-v4": "avx512bw avx512cd avx512dq avx512f avx512vl",
+    "nehalem": "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
+    "haswell": "abm avx avx2 bmi1 bmi2 f16c fma movbe xsave",
+    "skylake-avx512": "avx512bw avx512cd avx512dq avx512f avx512vl",
+    "icelake-server": (
+        "avx512_bitalg avx512_vbmi2 avx512_vnni avx512_vpopcntdq avx512ifma avx512vbmi gfni vaes vpclmulqdq"
+    ),
 }
 NAMES = {level: ctypes.create_string_buffer(level.encode()) for level in ("x86-64", *LEVELS)}
 
 
 def name_processor(cl_device: Any) -> None:
-    """Call the processor by its level in PoCL's record of it, if that has no name or an older processor's."""
+    """Name the processor by its level in PoCL's record of it, if that has no name or an older one's."""
     try:
         with open("/proc/self/mem", "rb", buffering=0) as memory:
             address = address_of_name(memory, cl_device.int_ptr)
@@ -43,7 +49,7 @@ def name_processor(cl_device: Any) -> None:
             known_as = text_at(memory, pointer_at(memory, address))
     except OSError:  # no Linux
         return
-    if known_as == b"generic" or (known_as == NEWEST_AMD and level() == "x86-64-v4"):
+    if known_as == b"generic" or (known_as == NEWEST_AMD and level() in WITH_AVX512):
         ctypes.c_void_p.from_address(address).value = ctypes.addressof(NAMES[level()])
 
 
@@ -72,7 +78,7 @@ def text_at(memory: io.RawIOBase, address: int) -> bytes:
 
 @functools.cache
 def level() -> str:
-    """The level of this processor, as far as Linux tells."""
+    """The name of this processor's level, as far as Linux tells."""
     try:
         return level_of(Path("/proc/cpuinfo").read_text())
     except OSError:
@@ -80,7 +86,7 @@ def level() -> str:
 
 
 def level_of(cpuinfo: str) -> str:
-    """The highest level of x86-64 whose instructions /proc/cpuinfo lists."""
+    """The last of LEVELS whose instructions, and those before, /proc/cpuinfo lists."""
     line = next((line for line in cpuinfo.splitlines() if line.startswith("flags")), "")
     has = set(line.partition(":")[2].split())
     reached = "x86-64"

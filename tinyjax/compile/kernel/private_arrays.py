@@ -155,9 +155,7 @@ class PrivateArrayBuilder(Builder):
             return
         if self.stored_size(group.outputs[0]) == 1:
             for v in group.outputs:
-                value = self.scalar(v)
-                if v in direct:
-                    self.copy(value, direct[v], v)
+                self.scalar(v)
             return
         places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
         self.fill(places)

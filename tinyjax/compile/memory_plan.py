@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 
 from tinyjax.compile.fusion.cost_record import bytes_of, bytes_of_all
-from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     For,
@@ -33,18 +33,10 @@ from tinyjax.compile.kernel.kernel_ir import (
     Store,
     Value,
 )
-from tinyjax.compile.kernel.substitution import (
-    every_body,
-    every_statement,
-    relocated,
-    replaced,
-    substituted,
-)
+from tinyjax.compile.kernel.substitution import every_body, every_statement, relocated, replaced
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import MemoryPlan, Plan
-from tinyjax.compile.schedules.dependences import inner_iterations
 from tinyjax.compile.schedules.nests import without_unused
-from tinyjax.compile.target import CPU
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
 
 # ---- the plan ----
@@ -213,7 +205,7 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
 
 def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]) -> Kernel:
     """The kernel with one buffer for each pair (input, output); it has `count` inputs. Unchanged elements are
-    not copied; if little work is left, one work-item does it."""
+    not copied."""
     shared: dict[Buffer | PrivateArray, Buffer] = {}
     for i, at in pairs:
         output = kernel.buffers[count + at]
@@ -225,20 +217,12 @@ def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]
     def place(memory: Buffer | PrivateArray, at: Index) -> tuple[Buffer, Index] | None:
         return (shared[memory], at) if memory in shared else None
 
-    body = relocated(kernel.body, place)
-    changed = dataclasses.replace(
+    return dataclasses.replace(
         kernel,
         name=f"{kernel.name}_over_{over}",
         buffers=[shared.get(buffer, buffer) for buffer in kernel.buffers if buffer not in sources],
-        body=_without_copies(body),
+        body=_without_copies(relocated(kernel.body, place)),
     )
-    work = kernel.items * inner_iterations(changed.body)
-    if changed.body == body or kernel.items == 1 or kernel.local_size > 1 or work > CPU.grain:
-        return changed
-    item = index_var("item1", 0, kernel.items - 1)
-    again = substituted(changed.body, {"item": item})
-    loop = For(item, index(0), index(kernel.items), again)
-    return dataclasses.replace(changed, items=1, body=[loop])
 
 
 def _without_copies(body: list[Statement]) -> list[Statement]:

@@ -152,7 +152,7 @@ def test_examples_do_not_each_compute_a_sum_that_they_share():
         def step(carry, row):
             total, state = carry
             x, factor = row
-            state = state * factor + 0.5
+            state = jnp.tanh(state * factor)
             return (total + x.T @ state, state), ()
 
         return lax.scan(step, (weights, state), (inputs, factors))[0]
@@ -162,18 +162,17 @@ def test_examples_do_not_each_compute_a_sum_that_they_share():
     agree(gradient, *args, rtol=1e-5)
 
 
-@pytest.mark.parametrize("count, form", [(40, "sequential"), (3000, "by example")])
-def test_many_examples_repeat_some_of_what_they_share_where_that_saves_launches(count, form):
+def test_examples_repeat_a_little_that_they_share():
     def f(x, keys):
         def step(x, key):
-            low = jax.random.randint(key, (count,), 0, 4)  # all derive two keys
+            low = jax.random.randint(key, (3000,), 0, 4)  # all derive two keys
             return x + low[:, None] * (x * x).sum(-1, keepdims=True), None
 
         return lax.scan(step, x, keys)[0]
 
-    args = floats(count, 2) / 9, jax.random.split(jax.random.PRNGKey(0), 3)
+    args = floats(3000, 2) / 9, jax.random.split(jax.random.PRNGKey(0), 3)
     text = jax.jit(f).lower(*args).as_text("schedule")
-    assert f"one kernel, {form}" in text
+    assert "one kernel, by example" in text
     np.testing.assert_allclose(jax.jit(f)(*args), f(*args), rtol=1e-5)
 
 

@@ -45,9 +45,8 @@ MAX_EXAMPLE_WORK = 2**13
 # Operations in an iteration of one work-item: about what a device does while the iteration's kernels
 # are launched one by one, 50 to 100 microseconds.
 MAX_ITERATION_WORK, MAX_GPU_ITERATION_WORK = 2**17, 2**14
-# How many times the work of an iteration all examples may do, as each computes what they share; and how many
-# times if that saves launches, for each of which cores wait.
-MAX_REPEATED, MAX_REPEATED_FOR_LAUNCHES = 2, 3
+# How many times the work of an iteration all examples may do, as each computes what they share
+MAX_REPEATED = 3
 
 
 @dataclass(frozen=True)
@@ -105,9 +104,7 @@ def _check_work(found: Loop | Branches, examples: ExampleAxes, target: Target) -
     if each > MAX_EXAMPLE_WORK:
         most = f"too many for a lane (> {MAX_EXAMPLE_WORK})"
         raise NoKernelError(f"an example has {each} operations, {most}")
-    launches = sum(work.values()) > MAX_ITERATION_WORK
-    repeated = MAX_REPEATED_FOR_LAUNCHES if launches else MAX_REPEATED
-    if each * examples.count > repeated * sum(work.values()):
+    if each * examples.count > MAX_REPEATED * sum(work.values()):
         raise NoKernelError(f"each of {examples.count} examples would repeat {shared} operations")
 
 
@@ -192,11 +189,6 @@ class LoopNest(BodyBuilder):
         """Where an operand is. An element that the kernel computes itself is computed once."""
         if v in self.inputs:
             return MemRef.of(v, self.inputs[v])
-        if self.stored_size(v) == 1:
-            return self.scalar(v)
-        if self.form != "sequential":
+        if self.stored_size(v) > 1:
             raise NoKernelError("an array of all examples is the same in every iteration")
-        assert isinstance(v, Var)
-        place = self.private(v)
-        self.fill({v: place})
-        return place
+        return self.scalar(v)

@@ -23,7 +23,7 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.complex_pairs import Pair, as_numbers
-from tinyjax.compile.kernel.functions.notation import as_int, minimum, select
+from tinyjax.compile.kernel.functions.notation import as_int, select
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.loop_nest import NestBuilder
 from tinyjax.compile.kernel.memref import MemRef
@@ -89,9 +89,9 @@ class _Writer:
     def element(self, at: Index) -> Number:
         return Number(self.b, self.b.element(self.x, self.position(at)))
 
-    def at(self, number: Number, size: int = 0) -> Index:
-        """A number as an index along the axis, or one below `size`."""
-        return self.b.clamped_index(number, size or self.size)
+    def at(self, number: Number) -> Index:
+        """A number as an index along the axis."""
+        return self.b.clamped_index(number, self.size)
 
 
 # ---- cumulative sums ----
@@ -179,21 +179,23 @@ def key_dtype(dtype: np.dtype) -> np.dtype:
 
 
 class _SortWriter(_Writer):
-    """A merge sort of integer keys, together with the elements' original places. Runs of a length are merged
-    in pairs, from one half of an array to the other half; then the length is doubled.
-
-    Source: D. Knuth, "The Art of Computer Programming", volume 3, 5.2.4, straight merging"""
+    """An element's place is the number of elements that come before it: all are compared, as vectors."""
 
     def write_along(self) -> None:
         b = self.b
-        self.keys = b.array("keys", key_dtype(self.x.aval.dtype), 2 * self.size)
-        self.numbers = b.array("at", INT32, 2 * self.size)
+        keys = b.array("keys", key_dtype(self.x.aval.dtype), self.size, None)
+        order = b.array("order", INT32, self.size)
         with b.loop(self.size) as i:
-            self.keys[i] = self._key(self.element(i))
-            self.numbers[i] = b.number(i, INT32)
-        half = self._merge_all()
+            keys[i] = self._key(self.element(i))
         with b.loop(self.size) as i:
-            found = self.position(self.at(self.numbers[half + i]))
+            key, number, rank = keys[i], b.number(i, INT32), b.array("rank", INT32)
+            with b.loop(self.size) as j:
+                other = keys[j]
+                is_first = (other == key) & (b.number(j, INT32) < number)
+                rank.combine("add", ((other < key) | is_first).astype(INT32))
+            order[self.at(rank.now)] = number
+        with b.loop(self.size) as i:
+            found = self.position(self.at(order[i]))
             values = [b.element(v, found) for v in self.eqn.invars]
             for place, value in zip(self.places, values):
                 b.write(place, self.position(i).flat, value)
@@ -205,42 +207,6 @@ class _SortWriter(_Writer):
         is_zero, is_nan = x == 0.0, x != x
         key = _key(select(is_zero, 0.0, x))
         return select(is_nan, np.iinfo(key.dtype).max, key)
-
-    def _merge_all(self) -> Index:
-        """Merges all runs. Returns where the half with the result begins."""
-        b = self.b
-        if self.size < 2:
-            return index(0)
-        half, length = b.array("half", INT32), b.array("length", INT32, initial=1)
-        with b.loop((self.size - 1).bit_length()):
-            now, run = half.now, length.now
-            other = self.size - now
-            source, target = (self.at(number, self.size + 1) for number in (now, other))
-            self._merge(source, target, run)
-            half.now = other
-            length.now = run + run
-        return self.at(half.now, self.size + 1)
-
-    def _merge(self, source: Index, target: Index, run: Number) -> None:
-        """Merges pairs of runs; the next pair begins where one ends."""
-        b = self.b
-        left, middle, right, end = (b.array(n, INT32) for n in ("left", "middle", "right", "end"))
-        with b.loop(self.size) as k:
-            number = b.number(k, INT32)
-            with b.when(number == end.now):
-                half = minimum(number + run, self.size)
-                whole = minimum(half + run, self.size)
-                left.now, middle.now, right.now, end.now = number, half, half, whole
-            i, j = left.now, right.now
-            first, second = (source + self.at(number) for number in (i, j))
-            a, c = self.keys[first], self.keys[second]
-            is_left = (i < middle.now) & ((j >= end.now) | (a <= c))
-            old = self.numbers[first], self.numbers[second]
-            self.keys[target + k] = select(is_left, a, c)
-            self.numbers[target + k] = select(is_left, *old)
-            step = is_left.astype(INT32)
-            left.now = i + step
-            right.now = j + (1 - step)
 
 
 # ---- Fourier transforms ----

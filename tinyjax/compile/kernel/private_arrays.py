@@ -123,13 +123,10 @@ class PrivateArrayBuilder(Builder):
         with self.loops([v.aval.size]) if self.axis_of(v) is None else self.positions(v) as at:
             yield at.flat
 
-    def copy(self, source: Storage, place: MemRef, v: Atom, mask: MemRef | None = None) -> None:
-        """Copies the elements of `v`; with a `mask` for its first axes, those where it holds."""
+    def copy(self, source: Storage, place: MemRef, v: Atom) -> None:
+        """Copies the elements of `v`."""
         with self.numbers(v) as i:
             new = self.read(source, i) if isinstance(source, MemRef) else source
-            if mask is not None:
-                holds = self.read(mask, i // (v.aval.size // mask.memory.size))
-                new = self.operation("select", (holds, new, self.read(place, i)), new.dtype)
             self.write(place, i, new)
 
     def fill(self, places: dict[Var, MemRef]) -> None:
@@ -158,9 +155,7 @@ class PrivateArrayBuilder(Builder):
             return
         if self.stored_size(group.outputs[0]) == 1:
             for v in group.outputs:
-                value = self.scalar(v)
-                if v in direct:
-                    self.copy(value, direct[v], v)
+                self.scalar(v)
             return
         places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
         self.fill(places)

@@ -218,8 +218,7 @@ lowering_rules[lax.reduce_xor_p] = Reduction("xor", zero_of)
 # ---- one element after the other ----
 
 MAX_K = 64  # elements that are found one by one
-# Elements that are sorted in a loop, at 10 ns each for each doubling of a row
-MAX_SORTED = 2**12
+MAX_COMPARED = 2**20  # pairs of elements of a sort in a loop: it takes about 0.1 ms
 
 
 def top_k_lowering(eqn: JaxprEqn, target: Target) -> Lowering:
@@ -235,8 +234,8 @@ def top_k_lowering(eqn: JaxprEqn, target: Target) -> Lowering:
 def _sort(eqn: JaxprEqn, target: Target) -> Lowering:
     """Sorts in a kernel only inside a loop: NumPy sorts faster, but then the host would run the loop."""
     x, on_host = eqn.invars[0].aval, not target.in_loop or target.name == "gpu"
-    is_small = x.size <= MAX_SORTED and dtypes.kind(x.dtype) in "biuf"
-    if on_host or eqn.params["num_keys"] > 1 or not is_small:
+    is_sorted_here = eqn.params["num_keys"] == 1 and dtypes.kind(x.dtype) in "biuf"
+    if on_host or not is_sorted_here or Sort().pairs(eqn) > MAX_COMPARED:
         return OnHost("all elements of a row are needed to place one")
     return Sort()
 

@@ -13,7 +13,6 @@ from tinyjax.compile.fusion.backward_slice import backward_slice
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.example_axes import NoKernelError
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import PrivateArrayBuilder, Storage
@@ -153,29 +152,45 @@ class BodyBuilder(PrivateArrayBuilder):
 
             self.bind(x_vars, list(map(row, x_vars, xs)))
             ys = [(v, row(v, place)) for v, place in zip(jaxpr.outvars[count:], outs[count:])]
-            self._iteration(jaxpr, carry_vars, outs[:count], ys)
+            self._iteration(jaxpr, carry_vars, outs[:count], ys, None)
 
     def while_loop(self, loop: Loop, sources: Sequence[Storage], carry: Sequence[MemRef]) -> None:
-        """Iterations as long as the condition holds: one for all that the work-item has."""
+        """Iterations as long as the condition holds. Where each element (or the first axes of the carry) has
+        its own condition, those for which it fails keep their carry."""
         assert loop.condition is not None
         cond, body = loop.condition.jaxpr, loop.body.jaxpr
         _, const_vars, carry_vars, _ = loop.parts(loop.variables)
         condition_consts, consts, _, _ = loop.parts(sources)
-        (predicate,) = cond.outvars
-        if self.stored_size(predicate) > 1:
-            raise NoKernelError("each of its examples has a condition")
+        mask = None
         with self.block() as head:
             self.bind(cond.invars, [*condition_consts, *carry])
+            (predicate,) = cond.outvars
             self.equations(cond, {})
-            holds = self.scalar(predicate)
+            if self.stored_size(predicate) == 1:
+                holds = self.scalar(predicate)
+            else:
+                assert isinstance(predicate, Var)
+                mask = self.places[predicate]
+                if predicate in cond.invars:  # a copy: the iteration may change the mask
+                    kept = self.private(predicate)
+                    self.copy(mask, kept, predicate)
+                    mask = kept
+                holds = self._any(mask, predicate)
         with self.block() as iterations:
             self.bind(const_vars, consts)
-            self._iteration(body, carry_vars, carry, [])
+            self._iteration(body, carry_vars, carry, [], mask)
         self.body.append(ir.While(head, holds, iterations))
+
+    def _any(self, predicate: MemRef, v: Atom) -> ir.Scalar:
+        """Whether any of the predicates `v`, already computed, holds."""
+        found = self.array("any", BOOL)
+        with self.numbers(v) as i:
+            found.now = found.now | Number(self, self.read(predicate, i))
+        return found.now.value
 
     def _iteration(
         self, jaxpr: Jaxpr, variables: Sequence[Var], carry: Sequence[MemRef],
-        ys: list[tuple[Atom, MemRef]],
+        ys: list[tuple[Atom, MemRef]], mask: MemRef | None,
     ) -> None:  # fmt: skip
         """Computes the next carry in the carry's memory, and the iteration's other results.
 
@@ -185,14 +200,14 @@ class BodyBuilder(PrivateArrayBuilder):
         for v, place, out in zip(variables, carry, jaxpr.outvars):
             if out is v:
                 continue
-            stored = self._stored_over(v, out, jaxpr)
+            stored = self._stored_over(v, out, jaxpr) if mask is None else []
             in_place = bool(stored) or self.stored_size(out) == 1
             target = place if in_place else self.private(v, "new")
             targets += [(each, target) for each in stored or [out]]
             waiting += [] if in_place else [(target, place, v)]
         self.results(jaxpr, targets)
         for target, place, v in waiting:
-            self.copy(target, place, v)
+            self.copy(target, place, v, mask)
 
     def _stored_over(self, v: Var, out: Atom, jaxpr: Jaxpr) -> list[Atom]:
         """The values that can overwrite the old carry `v`, ending with the new one, `out`; empty if it can't.

@@ -123,10 +123,13 @@ class PrivateArrayBuilder(Builder):
         with self.loops([v.aval.size]) if self.axis_of(v) is None else self.positions(v) as at:
             yield at.flat
 
-    def copy(self, source: Storage, place: MemRef, v: Atom) -> None:
-        """Copies the elements of `v`."""
+    def copy(self, source: Storage, place: MemRef, v: Atom, mask: MemRef | None = None) -> None:
+        """Copies the elements of `v`; with a `mask` for its first axes, those where it holds."""
         with self.numbers(v) as i:
             new = self.read(source, i) if isinstance(source, MemRef) else source
+            if mask is not None:
+                holds = self.read(mask, i // (v.aval.size // mask.memory.size))
+                new = self.operation("select", (holds, new, self.read(place, i)), new.dtype)
             self.write(place, i, new)
 
     def fill(self, places: dict[Var, MemRef]) -> None:

@@ -16,7 +16,6 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.substitution import (
-    allocated,
     defined_names,
     every_statement,
     loaded_memory,
@@ -24,13 +23,11 @@ from tinyjax.compile.kernel.substitution import (
     stored_memory,
 )
 from tinyjax.compile.schedules.dependences import why_dependent, why_in_order
-from tinyjax.compile.schedules.directive import accumulators_in, axis_of
+from tinyjax.compile.schedules.directive import accumulators_in
 from tinyjax.compile.schedules.nests import names_in
 
 MAX_STRIDE = 16  # of a strided vector, which is assembled from lanes of contiguous ones
 MAX_CHOICES = 16  # elements of which each lane chooses one
-# operations that only vectors have
-MASKS = ("any", "low", "high", "ramp", "vector", "lane", "reverse")
 
 
 @dataclass
@@ -171,23 +168,15 @@ def chunk_of(loop: ir.For, width: int) -> tuple[bool, Index | None]:
 # ---- what can't be vectors ----
 
 
-def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
-    """Why the loop's iterations can't be lanes."""
-    inside = list(every_statement(loop.body))
-    own = allocated(loop.body)
-    for s in inside:
-        value = getattr(s, "target", getattr(s, "value", None))
-        if getattr(value, "width", 1) > 1 or getattr(s, "op", "") in MASKS:
-            yield f"{value} is made of vectors already"
+def why_no_lanes(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
+    """Why the loop's iterations can't run at the same time."""
+    inside = every_statement(loop.body)
     for array, combine in accumulators_in(loop.body).items():
-        if array.width > 1:
-            yield f"{array.name} is made of vectors already"
         yield from _why_no_sum(kernel, set(map(id, inside)), array, combine.op, in_one_loop=False)
     apart = {s.memory for s in inside if isinstance(s, ir.Load) and lanes.access(s) == "apart"}
     for memory in set(stored_memory(loop.body)) & loaded_memory(loop.body):
         if (isinstance(memory, ir.Buffer) or memory in apart) and why_dependent(loop):
             yield f"iterations load what others store in {memory.name}"
-    yield from _obstacles_in(loop.body, lanes, own, "")
 
 
 def _with_gaps(kernel: ir.Kernel, loop: ir.For, width: int) -> set[ir.Buffer | ir.PrivateArray]:
@@ -197,30 +186,6 @@ def _with_gaps(kernel: ir.Kernel, loop: ir.For, width: int) -> set[ir.Buffer | i
     stores = (s for s in statements if isinstance(s, ir.Store))
     parts = {s.memory for s in stores if ir.width_of(s) < width or s.end is not None or s.repeats}
     return parts - filled - set(stored_memory(loop.body))
-
-
-def _obstacles_in(
-    body: ir.Body, lanes: Lanes, own: set[ir.PrivateArray], around: str
-) -> Iterator[str]:
-    """The obstacles in a body. `around` is "first" if only the first lane runs it, "masked" if each lane ends
-    by itself."""
-    for s in body:
-        yield from _obstacles_of(s, lanes, own, around)
-        inner = around
-        if isinstance(s, ir.If) and getattr(s.condition, "name", "") in lanes.firsts:
-            inner = "first"
-        elif isinstance(s, ir.While) and lanes.differs(s.holds):
-            inner = "masked"
-            if around:
-                where = "loop" if around == "masked" else "branch"
-                yield f"lanes leave a loop within a {where} at different iterations, by {s.holds}"
-            if set(stored_memory(s.head)) - allocated(s.head):
-                yield f"what a lane stores before it leaves a loop is not kept, by {s.holds}"
-            sums = {c.memory for c in every_statement([s]) if isinstance(c, ir.Combine)}
-            for memory in sums - allocated([s]):
-                yield f"not all lanes combine with {memory.name}"
-        for part in ir.inner_bodies(s):
-            yield from _obstacles_in(part, lanes, own, inner)
 
 
 def why_no_parts(
@@ -267,65 +232,3 @@ def _initial(kernel: ir.Kernel, array: ir.PrivateArray) -> ir.Const:
     allocates = (s for s in every_statement(kernel.body) if isinstance(s, ir.Allocate))
     (found,) = (s.initial for s in allocates if s.array == array)
     return ir.Const(np.nan, np.dtype("float32")) if found is None else found
-
-
-def _obstacles_of(
-    s: ir.Statement, lanes: Lanes, own: set[ir.PrivateArray], around: str
-) -> Iterator[str]:
-    match s:
-        case ir.Let(target, _, args):
-            if target.name in lanes.varying:
-                for thing in (target, *args):
-                    yield from _why_no_vector(thing, lanes)
-        case ir.Load(target):
-            if lanes.access(s) == "together":
-                yield from _why_no_access(s, lanes, own)
-            if target.name in lanes.varying:
-                yield from _why_no_vector(target, lanes)
-        case ir.Store(memory, at, value):
-            if lanes.access(s) == "together":
-                yield from _why_no_access(s, lanes, own)
-            if not lanes.differs(at) and memory not in own:
-                if around != "first" or lanes.differs(value):
-                    yield f"all lanes store to {memory.name}[{at}]"
-            elif around == "masked" and isinstance(memory, ir.Buffer):
-                yield f"lanes that have left a loop would store to {memory.name} in it"
-        case ir.Combine(memory, at, _, value):
-            if lanes.differs(at):
-                yield f"each lane combines at a different index, {memory.name}[{at}]"
-            if around == "first":
-                yield f"not all lanes combine with {memory.name}"
-            yield from _why_no_vector(value, lanes)
-        case ir.For(_, start, stop):
-            if lanes.differs(start) or lanes.differs(stop):
-                yield f"the loop over {axis_of(s)} has other iterations in each lane"
-        case ir.If(condition):
-            if lanes.differs(condition):
-                yield f"lanes go different ways, by {condition}"
-        case ir.IfLast():
-            yield "work-items wait for each other inside"
-
-
-def _why_no_vector(thing: ir.Argument, lanes: Lanes) -> Iterator[str]:
-    """Why an operand or result has no vector."""
-    if isinstance(thing, Index):
-        stride = lanes.stride(thing)
-        if lanes.is_data(thing):
-            if thing.op != "var":
-                yield f"{thing} is computed from a number that differs between lanes"
-        elif stride is None:
-            yield f"{thing} does not grow evenly from lane to lane"
-        elif stride and max(-thing.lo, thing.hi) >= 2**31:
-            yield f"{thing} needs more than 32 bits"
-
-
-def _why_no_access(
-    access: ir.Load | ir.Store, lanes: Lanes, own: set[ir.PrivateArray]
-) -> Iterator[str]:
-    memory, at, stride = access.memory, access.index, lanes.stride(access.index)
-    if lanes.is_data(at):
-        yield f"each lane is at a different index, {memory.name}[{at}]"
-    elif stride not in (0, 1):
-        yield f"neighbours are apart in memory, at {memory.name}[{at}]"
-    elif stride == 1 and memory in own:
-        yield f"{memory.name} belongs to one iteration, and is accessed by its number"

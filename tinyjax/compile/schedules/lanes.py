@@ -23,8 +23,7 @@ from tinyjax.compile.kernel.substitution import (
     stored_memory,
 )
 from tinyjax.compile.schedules.dependences import why_dependent, why_in_order
-from tinyjax.compile.schedules.directive import accumulators_in
-from tinyjax.compile.schedules.nests import names_in
+from tinyjax.compile.schedules.directive import accumulators_in, axis_of
 
 MAX_STRIDE = 16  # of a strided vector, which is assembled from lanes of contiguous ones
 MAX_CHOICES = 16  # elements of which each lane chooses one
@@ -36,9 +35,8 @@ class Lanes:
     `gather`, lanes may load inputs and store outputs at scattered indices.
 
     `varying` are the names of values and private arrays that differ from lane to lane; `sums` are the
-    accumulators from outside the loop, each with its operation and initial value; `firsts` are the conditions
-    of branches that hold in the first lane of a vector, or in none; `with_gaps` are private arrays of which
-    elements beyond the end may not be stored."""
+    accumulators from outside the loop, each with its operation and initial value; `with_gaps` are private
+    arrays of which elements beyond the end may not be stored."""
 
     axis: str
     first: Index
@@ -47,7 +45,6 @@ class Lanes:
     gather: bool = False
     varying: set[str] = field(default_factory=set)
     sums: dict[str, tuple[str, ir.Const]] = field(default_factory=dict)
-    firsts: set[str] = field(default_factory=set)
     with_gaps: set[ir.Buffer | ir.PrivateArray] = field(default_factory=set)
 
     def access(self, access: ir.Load | ir.Store) -> str:
@@ -115,19 +112,13 @@ class Lanes:
         """Collects what varies between lanes, to a fixed point."""
         own = set(defined_names(body))
         inside = every_statement(body)
-        # A select or an `otherwise` also computes values for the lanes in which its condition is false.
-        operands = [getattr(s, part, ()) for s in inside for part in ("args", "value", "holds")]
-        choices = [s.condition for s in inside if isinstance(s, ir.If) and s.otherwise]
-        lets = (s for s in inside if isinstance(s, ir.Let) and self._is_first(s))
-        self.firsts = {s.target.name for s in lets} - names_in([operands, choices])
         before = -1
         while len(self.varying) > before:
             before = len(self.varying)
             for statement in inside:
                 match statement:
                     case ir.Let(target, _, args) if any(map(self.differs, args)):
-                        if target.name not in self.firsts:
-                            self.varying.add(target.name)
+                        self.varying.add(target.name)
                     case ir.Load(target, memory, at):
                         if self.differs(at) or memory.name in self.varying:
                             self.varying.add(target.name)
@@ -137,13 +128,18 @@ class Lanes:
                     case ir.While(_, holds) if self.differs(holds):
                         self.varying |= carry_of(statement)
 
-    def _is_first(self, let: ir.Let) -> bool:
-        """Whether the condition selects one iteration, and that is always the first lane of a vector."""
-        match let:
-            case ir.Let(_, "eq", (Index() as at, Index(op="const") as number)):
-                is_aligned = self.at_first(at).factor() % self.width == 0
-                return is_aligned and self.stride(at) == 1 and number.lo % self.width == 0
-        return False
+
+def without_same_stores(loop: ir.For) -> ir.For:
+    """The loop without stores of what is the same in all iterations, to memory that none of them loads."""
+    lanes, loaded = Lanes(axis_of(loop), loop.start, None, 1), loaded_memory(loop.body)
+    lanes.find_varying(loop.body)
+
+    def varying(s: ir.Statement) -> ir.Body:
+        if not isinstance(s, ir.Store) or s.memory in loaded:
+            return [s]
+        return [s] if lanes.differs(s.index) or lanes.differs(s.value) else []
+
+    return replace(loop, body=replaced(loop.body, varying))
 
 
 def carry_of(loop: ir.While) -> set[str]:

@@ -62,7 +62,7 @@ class Vectorize(LoopDirective):
     one before.
 
     A sum is then rounded differently, because its terms are added in another order. With `gather`, lanes may
-    load inputs and store outputs at scattered indices."""
+    load inputs and store outputs at scattered indices, or all store the same at one."""
 
     width: int
     gather: bool = False
@@ -133,9 +133,6 @@ class _Vectors:
                 return [statement] if id(statement) in self.in_loops else self._in_first(statement)
         return [statement]
 
-    def _is_first(self, branch: ir.If) -> bool:
-        return getattr(branch.condition, "name", "") in self.lanes.firsts
-
     def _in_first(self, combine: ir.Combine) -> ir.Body:
         """Combines a number from outside the loops with an accumulator's first lane."""
         value, initial = combine.value, self.sums[combine.memory.name][1]
@@ -173,8 +170,6 @@ class _Vectors:
         stored = (s.memory for s in inside if isinstance(s, ir.Store))
         self.copies = all(isinstance(s, ir.PrivateArray) for s in stored) and not lanes.sums
         self.own = allocated(loop.body)
-        firsts = [s for s in inside if isinstance(s, ir.If) and self._is_first(s)]
-        self.in_first = {id(s) for branch in firsts for s in every_statement(branch.body)}
         whiles = [s for s in inside if isinstance(s, ir.While) and lanes.differs(s.holds)]
         for statement in whiles:
             self._check_while(statement, whiles)
@@ -199,9 +194,6 @@ class _Vectors:
         lanes = self.lanes
         self._check_scalars(statement)
         match statement:
-            case ir.Let(target, _, args) if target.name in lanes.firsts:
-                first = self.lanes.at_first(args[0])  # type: ignore[arg-type]
-                return [replace(statement, args=(first, args[1]))]
             case ir.Let(target, _, args):
                 args = tuple(map(self._operand, args))
                 return [replace(statement, target=self.value(target), args=args)]
@@ -215,8 +207,8 @@ class _Vectors:
             case ir.Store() if lanes.access(statement) == "apart":
                 return self._scattered(statement)
             case ir.Store(memory, at, value):
-                is_once = id(statement) in self.in_first and not lanes.differs(value)
-                if not (is_once or lanes.differs(at) or memory in self.own):
+                is_alike = isinstance(memory, ir.Buffer) and not lanes.differs(value)
+                if not (lanes.gather and is_alike or lanes.differs(at) or memory in self.own):
                     raise NoVectorError(f"all lanes store to {memory.name}[{at}]")
                 if lanes.stride(at) or memory.name in lanes.varying:
                     value = self._repeated(value)
@@ -227,8 +219,6 @@ class _Vectors:
                 if lanes.differs(at):
                     where = f"{memory.name}[{at}]"
                     raise NoVectorError(f"each lane combines at a different index, {where}")
-                if id(statement) in self.in_first:
-                    raise NoVectorError(f"not all lanes combine with {memory.name}")
                 if self._array(memory).width > 1:
                     value = self._repeated(value)
                 if memory.name in lanes.sums and lanes.end is not None:
@@ -313,9 +303,9 @@ class _Vectors:
     def _check_while(self, loop: ir.While, others: list[ir.While]) -> None:
         """Lanes that have left the loop may change nothing but their carry."""
         inside = every_statement([*loop.head, *loop.body])
-        if id(loop) in self.in_first or any(s is other for s in inside for other in others):
-            where = f"within a loop or a branch, by {loop.holds}"
-            raise NoVectorError(f"lanes leave a loop at different iterations {where}")
+        if any(s is other for s in inside for other in others):
+            by = f"by {loop.holds}"
+            raise NoVectorError(f"lanes leave a loop within a loop at different iterations, {by}")
         changed = {
             *stored_memory(loop.head),
             *(s.memory for s in inside if isinstance(s, ir.Combine)),

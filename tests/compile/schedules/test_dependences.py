@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from loop_nests import F32, A, B, axis, doubled, loop, row_sums, scaled_rows
+from loop_nests import F32, A, axis, doubled, loop, row_sums, scaled_rows
 
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.kernel_ir import Buffer, If, Let, Load, PrivateArray, Store, Value
+from tinyjax.compile.kernel.kernel_ir import Buffer, Load, PrivateArray, Store, Value
 from tinyjax.compile.schedules.dependences import iterations, numbers, why_dependent
 from tinyjax.compile.schedules.directive import find_loop
 from tinyjax.compile.schedules.split import Split
@@ -70,16 +70,6 @@ def test_what_is_read_before_it_is_stored_again_is_a_dependence():
     i = axis("i1", 4)
     moved = loop(i, 4, Load(A, OUT, i + 1), Store(OUT, i, A))
     assert "'i1'" in why_dependent(moved)
-
-
-@pytest.mark.parametrize("at, independent", [(ROW + 3, True), (ROW % 2, False), (index(0), False)])
-def test_what_one_iteration_alone_stores_no_other_needs(at, independent):
-    is_it = Value("t1", np.dtype(bool))
-    store = If(is_it, [Store(OUT, index(0), A)])
-    guarded = loop(ROW, 4, Let(is_it, "eq", (at, index(0))), store)
-    assert (why_dependent(guarded) == "") is independent
-    read = loop(ROW, 4, *guarded.body, Load(B, OUT, index(0)))
-    assert "elements of y_out" in why_dependent(read)
 
 
 def test_iterations_of_the_last_chunk_are_no_more_than_of_others():

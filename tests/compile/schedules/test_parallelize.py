@@ -15,7 +15,7 @@ def test_each_work_item_has_a_run_of_the_iterations():
     assert "for i1 in item * 25 .. item * 25 + 25:" in str(kernel)
 
 
-@pytest.mark.parametrize("items, group", [(1, 1), (4, 1), (4, 3), (17, 64)])
+@pytest.mark.parametrize("items, group", [(1, 1), (4, 1), (4, 3), (17, 64), (1023, 2)])
 @pytest.mark.parametrize("size", [1, 17, 1023])
 def test_work_items_beyond_the_last_run_find_an_empty_loop(size, items, group):
     kernel = Parallelize("i1", items, group).apply(doubled(size))
@@ -23,15 +23,8 @@ def test_work_items_beyond_the_last_run_find_an_empty_loop(size, items, group):
     assert_computes_the_same(kernel, doubled(size))
 
 
-@pytest.mark.parametrize("items, group", [(1, 1), (4, 1), (4, 3), (17, 64), (1023, 1)])
-@pytest.mark.parametrize("size", [1, 17, 1023])
-def test_in_a_cyclic_grid_neighbours_have_neighbouring_iterations(size, items, group):
-    kernel = Parallelize("i1", items, group, cyclic=True).apply(doubled(size))
-    assert_computes_the_same(kernel, doubled(size))
-
-
-def test_a_cyclic_grid_goes_on_by_the_number_of_its_items():
-    text = str(Parallelize("i1", 4, cyclic=True).apply(doubled(100)))
+def test_work_items_in_groups_go_on_by_their_number():
+    text = str(Parallelize("i1", 4, 4).apply(doubled(100)))
     assert "for i1 in item .. 100 by 4:" in text
 
 

@@ -13,11 +13,12 @@ from loop_nests import (
 )
 
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, Kernel, Let, Load, Store, Value
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
 from tinyjax.compile.schedules.chooser import Chooser
 from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.schedule import scheduled
 from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.target import CPU
 
 
@@ -75,18 +76,20 @@ def with_statements_before(kernel, *before):
     return replace(kernel, body=[replace(outer, body=[*before, *outer.body])])
 
 
-def test_a_load_that_the_inner_loop_does_not_need_waits_until_after_it():
-    kernel = column_sums(7, 5)
+def test_a_value_that_several_parts_read_has_a_name_in_each():
+    """So that loops of one iteration can be left out."""
+    kernel = column_sums(8, 5)
     (outer,) = kernel.body
-    d, e = Value("d", F32), Value("e", F32)
-    *others, store = outer.body
-    after = [Let(e, "add", (d, store.value)), replace(store, value=e)]
-    naive = with_statements_before(
-        replace(kernel, body=[replace(outer, body=[*others, *after])]),
-        Load(d, kernel.buffers[0], outer.variable),
-    )
-    changed = Reorder("i2", ("i1",)).apply(naive)
-    assert [type(s) for s in changed.body] == [Allocate, For, For]
+    d, e, f = (Value(name, F32) for name in "def")
+    allocate, inner, *others, store = outer.body
+    load, combine = inner.body
+    inner = replace(inner, body=[load, Let(e, "mul", (load.target, d)), replace(combine, value=e)])
+    after = [inner, *others, Let(f, "add", (d, store.value)), replace(store, value=f)]
+    before = Load(d, kernel.buffers[0], outer.variable)
+    naive = replace(kernel, body=[replace(outer, body=[allocate, before, *after])])
+    changed = Reorder("i2", ("i1",), in_memory=True).apply(naive)
+    for each in ("i3", "i4"):
+        changed = Vectorize(each, 8).apply(changed)
     assert_computes_the_same(changed, naive)
 
 

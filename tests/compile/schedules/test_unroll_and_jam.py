@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from loop_nests import ACC, A, assert_computes_the_same, row_sums, scaled_rows
+from loop_nests import ACC, A, B, assert_computes_the_same, row_sums, scaled_rows
 
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
+from tinyjax.compile.kernel.kernel_ir import Buffer, Const, For, Kernel, Let, Load, Store, Value
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 
@@ -34,6 +34,19 @@ def test_iterations_stand_beside_each_other():
         "    y_out[i1_by2 * 2] = b",
         "    y_out[i1_by2 * 2 + 1] = b_x1",
     ]
+
+
+def test_iterations_may_store_the_same_at_one_place():
+    naive, out = doubled(4), Buffer("z_out", F32, 1, "out")
+    (loop,) = naive.body
+    same = Store(out, index(0), Const(np.float32(1), F32))
+    naive = replace(
+        naive, buffers=[*naive.buffers, out], body=[replace(loop, body=[*loop.body, same])]
+    )
+    assert_computes_the_same(UnrollAndJam("i1", 2).apply(naive), naive)
+    other = replace(same, value=B)
+    naive = replace(naive, body=[replace(loop, body=[*loop.body, other])])
+    assert "same elements of z_out" in UnrollAndJam("i1", 2).why_not(naive)
 
 
 def test_copies_of_copies_have_names_of_their_own():

@@ -120,8 +120,7 @@ class Builder(StatementWriter):
         """Stores an element that `read` returned."""
         parts = (value.real, value.imag) if isinstance(value, Pair) else (value,)
         for part_at, part in zip(place.parts(at), parts):
-            store = ir.Store(place.memory, part_at, part)
-            self.body.append(store if place.only_if is None else ir.If(place.only_if, [store]))
+            self.body.append(ir.Store(place.memory, part_at, part))
 
     def number(self, at: Index, dtype: np.dtype) -> Number:
         """The value of an index, of that dtype."""

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, replace
 
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import Buffer, KernelError, PrivateArray, Scalar
+from tinyjax.compile.kernel.kernel_ir import Buffer, KernelError, PrivateArray
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.core.jaxpr import Atom
 
@@ -44,13 +44,12 @@ class Example:
 
 @dataclass(frozen=True)
 class MemRef:
-    """Where a value's elements are: in `memory`, from `start` on. With `only_if`, stores happen only if that
-    is true; with `example`, memory holds only that part. The two floats of a complex number are neighbours in
-    a buffer; a private array has all real parts first, so that these are."""
+    """Where a value's elements are: in `memory`, from `start` on. With `example`, memory has only that part.
+    The two floats of a complex number are neighbours in a buffer; a private array has all real parts first,
+    so that these are."""
 
     memory: Buffer | PrivateArray
     start: Index = index(0)
-    only_if: Scalar | None = None
     example: Example | None = None
     is_complex: bool = False
 

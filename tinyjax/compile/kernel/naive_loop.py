@@ -150,21 +150,12 @@ class LoopNest(BodyBuilder):
         return LoopKernel(kernel, list(self.inputs), self.before, elements, self.main_axis, count)
 
     def write_nest(self) -> None:
-        """The statements of the kernel."""
-        outs = self.result_places()
+        """The statements of the kernel. Every example stores the results that all share."""
+        outs = [MemRef.of(v, buffer) for v, buffer in zip(self.eqn.outvars, self.outputs)]
         if isinstance(self.found, Loop):
             self.write_loop(self.found, outs)
         else:
             self.branches(self.found, [self.operand(v) for v in self.eqn.invars], outs)
-
-    def result_places(self) -> Sequence[MemRef]:
-        """Where the results go. Values that all examples share are stored by the first one."""
-        outs = [MemRef.of(v, buffer) for v, buffer in zip(self.eqn.outvars, self.outputs)]
-        is_whole = [self.axis_of(v) is None for v in self.eqn.outvars]
-        if self.form == "sequential" or not any(is_whole):
-            return outs
-        is_first = self.op("eq", self.example.flat, 0).value
-        return [replace(out, only_if=is_first) if w else out for out, w in zip(outs, is_whole)]
 
     def write_loop(self, loop: Loop, outs: Sequence[MemRef]) -> None:
         """Loads the carry into private arrays, runs all iterations, and stores the results that are read."""

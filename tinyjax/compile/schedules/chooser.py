@@ -269,8 +269,7 @@ class Chooser(ScheduleBuilder):
         items, run = split_work(count, grain // multiple, most or self.target.max_items)
         why = why or f"{run:,} iterations each, at least {max(1, grain):,}"
         group = self.target.local_size if in_groups else 1
-        is_cyclic = group > 1 and run > 1
-        shared = Parallelize(axis, items, group, multiple, is_cyclic, why=why)
+        shared = Parallelize(axis, items, group, multiple, why=why)
         is_shared = items * group > 1 or self.size(axis) == 1
         return items if is_shared and self.apply_if_possible(shared) else 1
 

@@ -29,7 +29,6 @@ class _Access:
     reach: int
     end: Linear | None  # elements from there on are not accessed
     is_store: bool
-    when: str  # the condition that restricts it to one iteration, if any
 
     def may_meet(self, other: _Access) -> bool:
         """Whether both may access one element in any two iterations."""
@@ -45,14 +44,9 @@ def why_dependent(loop: ir.For) -> str:
     if any(isinstance(s, ir.IfLast) for s in inside):
         return f"'{loop.variable}' has a part that is for the last work-item"
     own = {array.name for array in allocated(loop.body)}
-    varying = {axis_of(loop), _counter(loop).args[0], *_made_within(loop)}
-    lets = (s for s in inside if isinstance(s, ir.Let))
-    once = {let.target.name for let in lets if _holds_once(let, loop, varying)}
-    accesses = list(_accesses(loop.body, {loop.variable: loop}, once))
+    accesses = list(_accesses(loop.body, {loop.variable: loop}))
     for memory in {a.memory for a in accesses if a.is_store} - own:
         of_it = [a for a in accesses if a.memory == memory]
-        if len(conditions := {a.when for a in of_it}) == 1 and "" not in conditions:
-            continue
         stores = [a for a in of_it if a.is_store]
         meeting = [a for a in of_it if any(map(a.may_meet, stores))]
         if not _are_apart(loop, meeting):
@@ -115,14 +109,6 @@ def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
     return True
 
 
-def _holds_once(let: ir.Let, loop: ir.For, varying: set[str]) -> bool:
-    """Whether the condition holds in at most one iteration."""
-    match let:
-        case ir.Let(_, "eq", (Index() as at, Index(op="const"))):
-            return bool(at.stride(axis_of(loop))) and at.names & varying == {axis_of(loop)}
-    return False
-
-
 def _made_within(loop: ir.For) -> set[str]:
     """The names of the values that an iteration computes, and of its inner loops."""
     loops = [s for s in every_statement(loop.body) if isinstance(s, ir.For)]
@@ -133,20 +119,16 @@ def _made_within(loop: ir.For) -> set[str]:
 # ---- accesses ----
 
 
-def _accesses(
-    body: ir.Body, loops: Mapping[Index, ir.For], once: set[str], when: str = ""
-) -> Iterator[_Access]:
+def _accesses(body: ir.Body, loops: Mapping[Index, ir.For]) -> Iterator[_Access]:
     for statement in body:
         if isinstance(statement, ir.Access):
             reach, end = _reach(statement), getattr(statement, "end", None)
             at, last = _sum(statement.index, loops), None if end is None else _sum(end, loops)
             is_store = not isinstance(statement, ir.Load)
-            yield _Access(statement.memory.name, at, reach, last, is_store, when)
+            yield _Access(statement.memory.name, at, reach, last, is_store)
         inner = {statement.variable: statement} if isinstance(statement, ir.For) else {}
-        condition = getattr(getattr(statement, "condition", None), "name", "")
-        for number, part in enumerate(ir.inner_bodies(statement)):
-            here = condition if condition in once and number == 0 else when
-            yield from _accesses(part, {**loops, **inner}, once, here)
+        for part in ir.inner_bodies(statement):
+            yield from _accesses(part, {**loops, **inner})
 
 
 def _reach(access: ir.Access) -> int:

@@ -16,7 +16,6 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.substitution import (
-    allocated,
     defined_names,
     every_statement,
     loaded_memory,
@@ -25,12 +24,9 @@ from tinyjax.compile.kernel.substitution import (
 )
 from tinyjax.compile.schedules.dependences import why_dependent, why_in_order
 from tinyjax.compile.schedules.directive import accumulators_in, axis_of
-from tinyjax.compile.schedules.nests import names_in
 
 MAX_STRIDE = 16  # of a strided vector, which is assembled from lanes of contiguous ones
 MAX_CHOICES = 16  # elements of which each lane chooses one
-# operations that only vectors have
-MASKS = ("any", "low", "high", "ramp", "vector", "lane", "reverse")
 
 
 @dataclass
@@ -39,9 +35,8 @@ class Lanes:
     `gather`, lanes may load inputs and store outputs at scattered indices.
 
     `varying` are the names of values and private arrays that differ from lane to lane; `sums` are the
-    accumulators from outside the loop, each with its operation and initial value; `firsts` are the conditions
-    of branches that hold in the first lane of a vector, or in none; `with_gaps` are private arrays of which
-    elements beyond the end may not be stored."""
+    accumulators from outside the loop, each with its operation and initial value; `with_gaps` are private
+    arrays of which elements beyond the end may not be stored."""
 
     axis: str
     first: Index
@@ -50,7 +45,6 @@ class Lanes:
     gather: bool = False
     varying: set[str] = field(default_factory=set)
     sums: dict[str, tuple[str, ir.Const]] = field(default_factory=dict)
-    firsts: set[str] = field(default_factory=set)
     with_gaps: set[ir.Buffer | ir.PrivateArray] = field(default_factory=set)
 
     def access(self, access: ir.Load | ir.Store) -> str:
@@ -118,19 +112,13 @@ class Lanes:
         """Collects what varies between lanes, to a fixed point."""
         own = set(defined_names(body))
         inside = every_statement(body)
-        # A select or an `otherwise` also computes values for the lanes in which its condition is false.
-        operands = [getattr(s, part, ()) for s in inside for part in ("args", "value", "holds")]
-        choices = [s.condition for s in inside if isinstance(s, ir.If) and s.otherwise]
-        lets = (s for s in inside if isinstance(s, ir.Let) and self._is_first(s))
-        self.firsts = {s.target.name for s in lets} - names_in([operands, choices])
         before = -1
         while len(self.varying) > before:
             before = len(self.varying)
             for statement in inside:
                 match statement:
                     case ir.Let(target, _, args) if any(map(self.differs, args)):
-                        if target.name not in self.firsts:
-                            self.varying.add(target.name)
+                        self.varying.add(target.name)
                     case ir.Load(target, memory, at):
                         if self.differs(at) or memory.name in self.varying:
                             self.varying.add(target.name)
@@ -140,13 +128,18 @@ class Lanes:
                     case ir.While(_, holds) if self.differs(holds):
                         self.varying |= carry_of(statement)
 
-    def _is_first(self, let: ir.Let) -> bool:
-        """Whether the condition selects one iteration, and that is always the first lane of a vector."""
-        match let:
-            case ir.Let(_, "eq", (Index() as at, Index(op="const") as number)):
-                is_aligned = self.at_first(at).factor() % self.width == 0
-                return is_aligned and self.stride(at) == 1 and number.lo % self.width == 0
-        return False
+
+def without_same_stores(loop: ir.For) -> ir.For:
+    """The loop without stores of what is the same in all iterations, to memory that none of them loads."""
+    lanes, loaded = Lanes(axis_of(loop), loop.start, None, 1), loaded_memory(loop.body)
+    lanes.find_varying(loop.body)
+
+    def varying(s: ir.Statement) -> ir.Body:
+        if not isinstance(s, ir.Store) or s.memory in loaded:
+            return [s]
+        return [s] if lanes.differs(s.index) or lanes.differs(s.value) else []
+
+    return replace(loop, body=replaced(loop.body, varying))
 
 
 def carry_of(loop: ir.While) -> set[str]:
@@ -171,23 +164,15 @@ def chunk_of(loop: ir.For, width: int) -> tuple[bool, Index | None]:
 # ---- what can't be vectors ----
 
 
-def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
-    """Why the loop's iterations can't be lanes."""
-    inside = list(every_statement(loop.body))
-    own = allocated(loop.body)
-    for s in inside:
-        value = getattr(s, "target", getattr(s, "value", None))
-        if getattr(value, "width", 1) > 1 or getattr(s, "op", "") in MASKS:
-            yield f"{value} is made of vectors already"
+def why_no_lanes(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
+    """Why the loop's iterations can't run at the same time."""
+    inside = every_statement(loop.body)
     for array, combine in accumulators_in(loop.body).items():
-        if array.width > 1:
-            yield f"{array.name} is made of vectors already"
         yield from _why_no_sum(kernel, set(map(id, inside)), array, combine.op, in_one_loop=False)
     apart = {s.memory for s in inside if isinstance(s, ir.Load) and lanes.access(s) == "apart"}
     for memory in set(stored_memory(loop.body)) & loaded_memory(loop.body):
         if (isinstance(memory, ir.Buffer) or memory in apart) and why_dependent(loop):
             yield f"iterations load what others store in {memory.name}"
-    yield from _obstacles_in(loop.body, lanes, own, "")
 
 
 def _with_gaps(kernel: ir.Kernel, loop: ir.For, width: int) -> set[ir.Buffer | ir.PrivateArray]:
@@ -197,30 +182,6 @@ def _with_gaps(kernel: ir.Kernel, loop: ir.For, width: int) -> set[ir.Buffer | i
     stores = (s for s in statements if isinstance(s, ir.Store))
     parts = {s.memory for s in stores if ir.width_of(s) < width or s.end is not None or s.repeats}
     return parts - filled - set(stored_memory(loop.body))
-
-
-def _obstacles_in(
-    body: ir.Body, lanes: Lanes, own: set[ir.PrivateArray], around: str
-) -> Iterator[str]:
-    """The obstacles in a body. `around` is "first" if only the first lane runs it, "masked" if each lane ends
-    by itself."""
-    for s in body:
-        yield from _obstacles_of(s, lanes, own, around)
-        inner = around
-        if isinstance(s, ir.If) and getattr(s.condition, "name", "") in lanes.firsts:
-            inner = "first"
-        elif isinstance(s, ir.While) and lanes.differs(s.holds):
-            inner = "masked"
-            if around:
-                where = "loop" if around == "masked" else "branch"
-                yield f"lanes leave a loop within a {where} at different iterations, by {s.holds}"
-            if set(stored_memory(s.head)) - allocated(s.head):
-                yield f"what a lane stores before it leaves a loop is not kept, by {s.holds}"
-            sums = {c.memory for c in every_statement([s]) if isinstance(c, ir.Combine)}
-            for memory in sums - allocated([s]):
-                yield f"not all lanes combine with {memory.name}"
-        for part in ir.inner_bodies(s):
-            yield from _obstacles_in(part, lanes, own, inner)
 
 
 def why_no_parts(
@@ -267,65 +228,3 @@ def _initial(kernel: ir.Kernel, array: ir.PrivateArray) -> ir.Const:
     allocates = (s for s in every_statement(kernel.body) if isinstance(s, ir.Allocate))
     (found,) = (s.initial for s in allocates if s.array == array)
     return ir.Const(np.nan, np.dtype("float32")) if found is None else found
-
-
-def _obstacles_of(
-    s: ir.Statement, lanes: Lanes, own: set[ir.PrivateArray], around: str
-) -> Iterator[str]:
-    match s:
-        case ir.Let(target, _, args):
-            if target.name in lanes.varying:
-                for thing in (target, *args):
-                    yield from _why_no_vector(thing, lanes)
-        case ir.Load(target):
-            if lanes.access(s) == "together":
-                yield from _why_no_access(s, lanes, own)
-            if target.name in lanes.varying:
-                yield from _why_no_vector(target, lanes)
-        case ir.Store(memory, at, value):
-            if lanes.access(s) == "together":
-                yield from _why_no_access(s, lanes, own)
-            if not lanes.differs(at) and memory not in own:
-                if around != "first" or lanes.differs(value):
-                    yield f"all lanes store to {memory.name}[{at}]"
-            elif around == "masked" and isinstance(memory, ir.Buffer):
-                yield f"lanes that have left a loop would store to {memory.name} in it"
-        case ir.Combine(memory, at, _, value):
-            if lanes.differs(at):
-                yield f"each lane combines at a different index, {memory.name}[{at}]"
-            if around == "first":
-                yield f"not all lanes combine with {memory.name}"
-            yield from _why_no_vector(value, lanes)
-        case ir.For(_, start, stop):
-            if lanes.differs(start) or lanes.differs(stop):
-                yield f"the loop over {axis_of(s)} has other iterations in each lane"
-        case ir.If(condition):
-            if lanes.differs(condition):
-                yield f"lanes go different ways, by {condition}"
-        case ir.IfLast():
-            yield "work-items wait for each other inside"
-
-
-def _why_no_vector(thing: ir.Argument, lanes: Lanes) -> Iterator[str]:
-    """Why an operand or result has no vector."""
-    if isinstance(thing, Index):
-        stride = lanes.stride(thing)
-        if lanes.is_data(thing):
-            if thing.op != "var":
-                yield f"{thing} is computed from a number that differs between lanes"
-        elif stride is None:
-            yield f"{thing} does not grow evenly from lane to lane"
-        elif stride and max(-thing.lo, thing.hi) >= 2**31:
-            yield f"{thing} needs more than 32 bits"
-
-
-def _why_no_access(
-    access: ir.Load | ir.Store, lanes: Lanes, own: set[ir.PrivateArray]
-) -> Iterator[str]:
-    memory, at, stride = access.memory, access.index, lanes.stride(access.index)
-    if lanes.is_data(at):
-        yield f"each lane is at a different index, {memory.name}[{at}]"
-    elif stride not in (0, 1):
-        yield f"neighbours are apart in memory, at {memory.name}[{at}]"
-    elif stride == 1 and memory in own:
-        yield f"{memory.name} belongs to one iteration, and is accessed by its number"

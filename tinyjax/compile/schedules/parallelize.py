@@ -1,8 +1,8 @@
 """Parallelize: a loop's iterations shared out among work-items, which run at once.
 
-Work-item 3 has the fourth run of iterations. On a CPU runs are long and items few. On a GPU runs are
-*cyclic*: of n items, item 3 has iterations 3, 3 + n, 3 + 2 n, ..., so that neighbours load neighbours (CUDA
-calls it a grid-stride loop). Applied again, to an inner loop, it lets several items share a run.
+Work-item 3 has the fourth run of iterations. On a CPU runs are long and items few. Items of groups, on a GPU,
+are *cyclic*: of n items, item 3 has iterations 3, 3 + n, 3 + 2 n, ..., so that neighbours load neighbours
+(CUDA calls it a grid-stride loop). Applied again, to an inner loop, it lets several items share a run.
 
     for i1 in 0 .. 100:              for i1 in item * 25 .. min(item * 25 + 25, 100):
       ...                              ...
@@ -31,14 +31,14 @@ from tinyjax.compile.schedules.nests import without
 @dataclass(frozen=True)
 class Parallelize(directive.LoopDirective):
     """Splits the iterations of the loop over `axis` into `items` runs, one for each work-item (or one for
-    each existing work-item). Work-items come in whole groups of `group`; items beyond the last run get an
-    empty loop. Runs begin at multiples of `multiple`, or are `cyclic`. Independent loops beside it are shared
-    out likewise. The work-item that finishes last runs all other statements after the loop."""
+    each existing work-item), which begin at multiples of `multiple`. Work-items that come in whole groups of
+    `group` take every n-th iteration instead. Those beyond the last iteration get an empty loop. Independent
+    loops beside it are shared out likewise. The work-item that finishes last runs all other statements after
+    the loop."""
 
     items: int
     group: int = 1
     multiple: int = 1
-    cyclic: bool = False
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if self.items < 1:
@@ -63,7 +63,7 @@ class Parallelize(directive.LoopDirective):
             if not isinstance(loop, ir.For) or directive.axis_of(loop) not in axes:
                 return [loop]
             number = item if kernel.items == 1 else item % self.items
-            if self.cyclic:
+            if self.group > 1:
                 return directive.every_nth(loop, number, total // kernel.items)
             count = (loop.stop - loop.start).lo
             run = math.ceil(count / self.items / self.multiple) * self.multiple

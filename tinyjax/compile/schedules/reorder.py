@@ -94,10 +94,9 @@ class Reorder(Directive):
         if self.stays:
             made, nests = _distributed(nest, [body[: number + 1], body[number + 1 :]], 0, fresh)
         else:
-            first, waiting = _parted(body[:number], loop)
-            arrays = [s for s in first if isinstance(s, ir.Allocate)]
-            others = [s for s in first if not isinstance(s, ir.Allocate)]
-            parts = [arrays, others, loop.body, [*waiting, *body[number + 1 :]]]
+            arrays = [s for s in body[:number] if isinstance(s, ir.Allocate)]
+            others = [s for s in body[:number] if not isinstance(s, ir.Allocate)]
+            parts = [arrays, others, loop.body, body[number + 1 :]]
             made, nests = _distributed(nest, parts, 2, fresh, self.in_memory)
             nests[2] = [replace(loop, body=nests[2])]
         new = [*made, *itertools.chain(*nests)]
@@ -117,21 +116,6 @@ def tile(
         *(Reorder(axis, split, why=why) for axis in between),
         Reorder(f"{columns}_outer", split[1:], why=why),
     ]
-
-
-def _parted(before: ir.Body, loop: ir.For) -> tuple[ir.Body, ir.Body]:
-    """Splits the statements before the loop into those that it needs and those that can move after it."""
-    needed, stored = names_in(loop), stored_names([loop])
-    first, waiting = ir.Body(), ir.Body()
-    for s in reversed(before):
-        is_free = isinstance(s, ir.Let | ir.Load) and s.target.name not in needed
-        if is_free and not names_in(s) & stored:
-            waiting.insert(0, s)
-        else:
-            first.insert(0, s)
-            needed |= names_in(s)
-            stored |= stored_names([s])
-    return first, waiting
 
 
 # ---- distribution ----
@@ -212,7 +196,9 @@ class _Expansion:
                 with ir.statements_of(maker.origin):
                     begin += self._loaded(thing) if is_handed else []
                     end += [] if is_handed and is_loaded_only else self._stored(thing)
-        return [*begin, *statements, *end]
+        loads = [s.target.name for s in begin if isinstance(s, ir.Load)]
+        names = {name: self.fresh(name) for name in loads if name in used}
+        return substituted([*begin, *statements, *end], {}, names)
 
     def _loaded(self, thing: ir.Value | ir.PrivateArray) -> ir.Body:
         """The load of a value or variable that an earlier part made."""

@@ -42,7 +42,7 @@ from tinyjax.compile.kernel.substitution import (
 )
 from tinyjax.compile.schedules import directive
 from tinyjax.compile.schedules.dependences import ends, iterations, why_dependent
-from tinyjax.compile.schedules.lanes import why_no_parts
+from tinyjax.compile.schedules.lanes import why_no_parts, without_same_stores
 from tinyjax.compile.schedules.nests import Fresh, stored_names, the_same
 
 SHORT = 24  # statements of an iteration
@@ -63,7 +63,9 @@ class UnrollAndJam(directive.LoopDirective):
         sums = directive.accumulators_in(loop.body)
         if sums and max(map(iterations, directive.loops_over(kernel, self.axis))) < self.count:
             return f"{self.axis} has fewer than {self.count} iterations"
-        return why_no_parts(kernel, loop, sums, False) if sums else why_dependent(loop)
+        if sums:
+            return why_no_parts(kernel, loop, sums, False)
+        return why_dependent(without_same_stores(loop))
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         sums = directive.accumulators_in(directive.loop_over(kernel, self.axis).body)

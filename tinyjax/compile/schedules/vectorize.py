@@ -38,12 +38,21 @@ import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.substitution import every_statement, replaced
-from tinyjax.compile.schedules.directive import LoopDirective, loop_over, loops_over
-from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles
+from tinyjax.compile.kernel.substitution import (
+    allocated,
+    every_statement,
+    replaced,
+    stored_memory,
+)
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loops_over
+from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, why_no_lanes
 from tinyjax.compile.schedules.split import Split
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
+
+
+class NoVectorError(Exception):
+    """A statement has no vector: why."""
 
 
 @dataclass(frozen=True)
@@ -53,53 +62,50 @@ class Vectorize(LoopDirective):
     one before.
 
     A sum is then rounded differently, because its terms are added in another order. With `gather`, lanes may
-    load inputs and store outputs at scattered indices."""
+    load inputs and store outputs at scattered indices, or all store the same at one."""
 
     width: int
     gather: bool = False
     overlap: bool = False
 
+    def why_not(self, kernel: ir.Kernel) -> str:
+        made = self.tried(kernel)
+        return made if isinstance(made, str) else ""
+
+    def tried(self, kernel: ir.Kernel) -> ir.Kernel | str:
+        try:
+            return super().why_not(kernel) or self._applied(kernel)
+        except NoVectorError as error:
+            return str(error)
+
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
-        if self.width not in (2, 4, 8, 16):
-            return "vectors have 2, 4, 8 or 16 elements"
-        if self._is_one(kernel):
-            return next(obstacles(kernel, loop, self._lanes(kernel, loop)), "")
-        reason = self._split(loop).why_not(kernel)
-        return reason or next(obstacles(kernel, loop, self._lanes_once_split(kernel, loop)), "")
+        return "" if self.width in (2, 4, 8, 16) else "vectors have 2, 4, 8 or 16 elements"
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        if not self._is_one(kernel):
-            inner = replace(self, axis=f"{self.axis}_inner")
-            return inner.apply(self._split(loop_over(kernel, self.axis)).apply(kernel))
         loops = loops_over(kernel, self.axis)
+        if not all(chunk_of(loop, self.width)[0] for loop in loops):
+            made = self._split(loops[0]).tried(kernel)
+            if isinstance(made, str):
+                raise NoVectorError(made)
+            return replace(self, axis=f"{self.axis}_inner")._applied(made)
         lanes = {id(loop): self._lanes(kernel, loop) for loop in loops}
         return replace(kernel, body=replaced(kernel.body, _Vectors(loops, lanes).around))
 
-    def _is_one(self, kernel: ir.Kernel) -> bool:
-        """Whether one vector has room for all iterations of each loop over the axis."""
-        return all(chunk_of(loop, self.width)[0] for loop in loops_over(kernel, self.axis))
-
     def _lanes(self, kernel: ir.Kernel, loop: ir.For) -> Lanes:
         end = chunk_of(loop, self.width)[1]
-        return Lanes(self.axis, loop.start, end, self.width, self.gather).analyzed(kernel, loop)
+        lanes = Lanes(self.axis, loop.start, end, self.width, self.gather).analyzed(kernel, loop)
+        if reason := next(why_no_lanes(kernel, loop, lanes), ""):
+            raise NoVectorError(reason)
+        return lanes
 
     def _split(self, loop: ir.For) -> Split:
         size = loop.stop - loop.start
         overlap = self.overlap and not size.is_const(size.lo // self.width * self.width)
         return Split(self.axis, self.width, overlap)
 
-    def _lanes_once_split(self, kernel: ir.Kernel, loop: ir.For) -> Lanes:
-        """The lanes of any of the vectors."""
-        size, width = loop.stop - loop.start, self.width
-        first = index_var("chunk", 0, max(0, size.hi - 1) // width) * width + loop.start
-        end = None if size.factor() % width == 0 else loop.stop
-        if self._split(loop).overlap:
-            first, end = first.min(loop.stop - width), None
-        return Lanes(self.axis, first, end, width, self.gather).analyzed(kernel, loop)
-
 
 class _Vectors:
-    """Writes the statements of loops over one axis in vectors."""
+    """Writes the statements of loops over one axis in vectors. Raises NoVectorError for what has none."""
 
     def __init__(self, loops: list[ir.For], lanes: dict[int, Lanes]):
         self.lanes_of = lanes  # by the identity of their loop
@@ -109,6 +115,7 @@ class _Vectors:
         self.inside = ir.Value("", BOOL)  # whether lanes are before the end
         self.count = 0  # of vectors whose names contain the axis
         self.copies = False  # whether only private arrays are stored to
+        self.own: set[ir.PrivateArray] = set()  # the arrays of each iteration
         self.numbers: dict[str, ir.Value] = {}  # the values that the body computes, by name
         self.before: ir.Body = []  # the statements that make a statement's operands
 
@@ -162,9 +169,12 @@ class _Vectors:
         self.numbers = {s.target.name: s.target for s in inside if isinstance(s, ir.Let | ir.Load)}
         stored = (s.memory for s in inside if isinstance(s, ir.Store))
         self.copies = all(isinstance(s, ir.PrivateArray) for s in stored) and not lanes.sums
-        whiles = [s for s in inside if isinstance(s, ir.While)]
+        self.own = allocated(loop.body)
+        whiles = [s for s in inside if isinstance(s, ir.While) and lanes.differs(s.holds)]
+        for statement in whiles:
+            self._check_while(statement, whiles)
         body: ir.Body = []
-        if lanes.end is not None and (lanes.sums or any(lanes.differs(s.holds) for s in whiles)):
+        if lanes.end is not None and (lanes.sums or whiles):
             unique = self.count or ""  # there may be several loops
             number = ir.Value(f"{lanes.axis}_number{unique}", INT32, lanes.width)
             self.inside = ir.Value(f"{lanes.axis}_inside{unique}", BOOL, lanes.width)
@@ -182,10 +192,8 @@ class _Vectors:
     def _in_vectors(self, statement: ir.Statement) -> ir.Body:
         """The statement in vectors; the statements that make its operands go to `before`."""
         lanes = self.lanes
+        self._check_scalars(statement)
         match statement:
-            case ir.Let(target, _, args) if target.name in lanes.firsts:
-                first = self.lanes.at_first(args[0])  # type: ignore[arg-type]
-                return [replace(statement, args=(first, args[1]))]
             case ir.Let(target, _, args):
                 args = tuple(map(self._operand, args))
                 return [replace(statement, target=self.value(target), args=args)]
@@ -199,12 +207,18 @@ class _Vectors:
             case ir.Store() if lanes.access(statement) == "apart":
                 return self._scattered(statement)
             case ir.Store(memory, at, value):
+                is_alike = isinstance(memory, ir.Buffer) and not lanes.differs(value)
+                if not (lanes.gather and is_alike or lanes.differs(at) or memory in self.own):
+                    raise NoVectorError(f"all lanes store to {memory.name}[{at}]")
                 if lanes.stride(at) or memory.name in lanes.varying:
                     value = self._repeated(value)
                 return [replace(statement, value=value, **self._places(statement))]
             case ir.Allocate(array):
                 return [replace(statement, array=self._array(array))]
             case ir.Combine(memory, at, _, value):
+                if lanes.differs(at):
+                    where = f"{memory.name}[{at}]"
+                    raise NoVectorError(f"each lane combines at a different index, {where}")
                 if self._array(memory).width > 1:
                     value = self._repeated(value)
                 if memory.name in lanes.sums and lanes.end is not None:
@@ -213,11 +227,25 @@ class _Vectors:
                 parts = {"memory": self._array(memory), "index": self.lanes.at_first(at)}
                 return [replace(statement, value=value, **parts)]
             case ir.For(_, start, stop):
+                if lanes.differs(start) or lanes.differs(stop):
+                    axis = axis_of(statement)
+                    raise NoVectorError(f"the loop over {axis} has other iterations in each lane")
                 start, stop = (self.lanes.at_first(end) for end in (start, stop))
                 return [replace(statement, start=start, stop=stop)]
             case ir.While(_, holds) if lanes.differs(holds):
                 return [self._while(statement)]
+            case ir.If(condition) if lanes.differs(condition):
+                raise NoVectorError(f"lanes go different ways, by {condition}")
+            case ir.IfLast():
+                raise NoVectorError("work-items wait for each other inside")
         return [statement]
+
+    def _check_scalars(self, statement: ir.Statement) -> None:
+        """Vectors of a loop inside are no lanes of this one."""
+        value = getattr(statement, "target", getattr(statement, "value", None))
+        for part in (value, *getattr(statement, "args", ())):
+            if getattr(part, "width", 1) > 1:
+                raise NoVectorError(f"{part} is made of vectors already")
 
     def _backwards(self, load: ir.Load) -> ir.Body:
         """The elements from the last lane's to the first lane's, and their reverse."""
@@ -271,6 +299,20 @@ class _Vectors:
                 value = self._of_lane(value, lane, "part")  # type: ignore[arg-type]
             self.before.append(replace(store, index=at, value=value))
         return []
+
+    def _check_while(self, loop: ir.While, others: list[ir.While]) -> None:
+        """Lanes that have left the loop may change nothing but their carry."""
+        inside = every_statement([*loop.head, *loop.body])
+        if any(s is other for s in inside for other in others):
+            by = f"by {loop.holds}"
+            raise NoVectorError(f"lanes leave a loop within a loop at different iterations, {by}")
+        changed = {
+            *stored_memory(loop.head),
+            *(s.memory for s in inside if isinstance(s, ir.Combine)),
+        }
+        changed |= {memory for memory in stored_memory(loop.body) if isinstance(memory, ir.Buffer)}
+        for memory in changed - allocated(inside):
+            raise NoVectorError(f"lanes that have left a loop would store to {memory.name}")
 
     def _while(self, loop: ir.While) -> ir.While:
         """A while that goes on while any lane does. Its statements are in vectors already."""
@@ -327,8 +369,13 @@ class _Vectors:
         """Where the lanes' elements begin, and where they end, or how far apart they are."""
         first = self.lanes.at_first(access.index)
         places = {"memory": self._array(access.memory), "index": first}
+        at, stride = f"{access.memory.name}[{access.index}]", self.lanes.stride(access.index)
         if self.lanes.access(access) == "even":
-            return places | {"stride": self.lanes.stride(access.index)}
+            return places | {"stride": stride}
+        if self.lanes.is_data(access.index) or stride not in (0, 1):
+            raise NoVectorError(f"neighbours are apart in memory, at {at}")
+        if stride == 1 and access.memory in self.own:
+            raise NoVectorError(f"{at} belongs to one iteration, and is accessed by its number")
         return places | {"end": self._end(access.memory, access.index, first)}
 
     def _end(self, memory: ir.Buffer | ir.PrivateArray, at: Index, first: Index) -> Index | None:
@@ -348,13 +395,19 @@ class _Vectors:
         """An operand: a value or an index, as a vector if it varies."""
         if isinstance(arg, ir.Value):
             return self.value(arg)
-        if isinstance(arg, Index) and self.lanes.is_data(arg):
-            return self.value(self.numbers[arg.args[0]])
         if not isinstance(arg, Index):
             return arg
-        start = self.lanes.at_first(arg)
-        if not (stride := self.lanes.stride(arg)):
+        if self.lanes.is_data(arg):
+            if arg.op != "var":
+                raise NoVectorError(f"{arg} is computed from a number that differs between lanes")
+            return self.value(self.numbers[arg.args[0]])
+        start, stride = self.lanes.at_first(arg), self.lanes.stride(arg)
+        if stride == 0:
             return start
+        if stride is None:
+            raise NoVectorError(f"{arg} does not grow evenly from lane to lane")
+        if max(-arg.lo, arg.hi) >= 2**31:
+            raise NoVectorError(f"{arg} needs more than 32 bits")
         return self._let("at", INT32, "ramp", start, number_of(stride))
 
     def _repeated(self, value: ir.Scalar) -> ir.Scalar:

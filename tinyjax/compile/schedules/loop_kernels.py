@@ -9,7 +9,7 @@
   Launching the kernels of each iteration would take longer than the work. Few examples run so too, if the
   elements of one fill vectors: an RNN of 16 examples of 32 states takes half the time.
 
-A loop of unknown or large work can be stopped by the host: see stoppable.py. The cheap equations that make a
+A loop of unknown or large work can be stopped by the host (`_stoppable`). The cheap equations that make a
 loop's operands (zeros, an iota, a broadcast row) go to the head of its kernel, which is then a single launch.
 """
 
@@ -20,11 +20,24 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import Cost, jaxpr_cost, total
 from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.example_axes import NoKernelError, batches
-from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, KernelError, Load, PrivateArray
+from tinyjax.compile.kernel.kernel_ir import (
+    STOP,
+    Allocate,
+    Body,
+    Buffer,
+    For,
+    KernelError,
+    Load,
+    PrivateArray,
+    Statement,
+    While,
+)
 from tinyjax.compile.kernel.naive_loop import (
     MAX_GPU_ITERATION_WORK,
     MAX_ITERATION_WORK,
@@ -34,7 +47,7 @@ from tinyjax.compile.kernel.naive_loop import (
 )
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES, PART_DTYPES
-from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.passes.loops import (
     Branches,
     Loop,
@@ -47,7 +60,6 @@ from tinyjax.compile.schedules.chooser import INSIDE, Chooser
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
     axis_of,
-    find_loop,
     loop_over,
     loops_of,
     path_to,
@@ -55,7 +67,6 @@ from tinyjax.compile.schedules.directive import (
 )
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.reorder import Reorder
-from tinyjax.compile.schedules.stoppable import Stoppable
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.target import Target
@@ -165,6 +176,7 @@ def _nest_by_example(
         raise NoKernelError("it has empty arrays")
     try:
         nest = example_nest(found, before, names, target, sizes, form)
+        nest = _stoppable(nest, found, target)
         return _finished(nest, _elements_schedule(nest, found, target))
     except KernelError as error:
         raise NoKernelError(str(error)) from None
@@ -199,12 +211,36 @@ def _sequential(
     nest = naive_loop(found, _before(found, producer, target), names, target)
     if (count := len(every_statement(nest.kernel.body))) > MAX_STATEMENTS:
         raise NoKernelError(f"its body has {count} statements, {TOO_MANY} (> {MAX_STATEMENTS})")
+    nest = _stoppable(nest, found, target)
     return _finished(nest, _sequential_schedule(nest, found, target))
 
 
 def _cost(found: Loop | Branches, target: Target) -> Cost:
     """The cost of an iteration, over all elements."""
     return total(jaxpr_cost(body.jaxpr, target) for body in found.bodies.values())
+
+
+def _stoppable(nest: LoopKernel, found: Loop | Branches, target: Target) -> LoopKernel:
+    """The nest, whose loop reads a flag before each iteration if it may run long: a kernel can't be
+    interrupted from outside, and a user may not want to wait for its end. See STOP in kernel_ir.py."""
+    if not isinstance(found, Loop):
+        return nest
+    cost, lanes = _cost(found, target), min(target.width, nest.examples)
+    work = cost.work_in_vectors(lanes) if nest.kernel.form == "elementwise" else cost.work
+    operations = work // nest.examples + ITERATION_WORK
+    # A CPU's vectors of examples wait for each other; a GPU's examples run at once.
+    times = math.ceil(nest.examples / WIDTH) if target.width > 1 else 1
+    total_work = (found.length or 0) * operations * times
+    if total_work <= LAUNCH_WORK and not has_unknown_length(found.eqn):
+        return nest
+
+    def change(s: Statement) -> Body:
+        is_loop = isinstance(s, For) and axis_of(s) == nest.axis
+        return [replace(s, operations=operations)] if is_loop or isinstance(s, While) else [s]
+
+    stop = Buffer(STOP, np.dtype("int32"), 1, "scratch")
+    buffers, body = [*nest.kernel.buffers, stop], replaced(nest.kernel.body, change)
+    return replace(nest, kernel=replace(nest.kernel, buffers=buffers, body=body))
 
 
 def _finished(nest: LoopKernel, chooser: Chooser) -> LoopKernel:
@@ -296,19 +332,12 @@ def _elements_schedule(nest: LoopKernel, found: Loop | Branches, target: Target)
     if isinstance(found, Loop):
         chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
     axis, width = _in_vectors(chooser, axis, count)
-    chunks, jammed = math.ceil(count / width), _jammed(found, count, width) if is_elementwise else 1
+    jammed = _jammed(found, count, width) if is_elementwise else 1
     why = f"{'elements' if is_elementwise else 'examples'} do not wait for each other"
-    items = chooser.share_out(axis, jammed, why, multiple=jammed, in_groups=True)
+    chooser.share_out(axis, jammed, why, multiple=jammed, in_groups=True)
     if jammed > 1 and is_short(loop_over(chooser.kernel, axis).body):
         why = "while one vector waits for a result, others go on"
         chooser.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
-    if isinstance(found, Loop):
-        cost = _cost(found, target)
-        work = cost.work_in_vectors(width) if is_elementwise else cost.work
-        one = work // nest.examples
-        # The few work-items of a CPU wait for each other; those of a GPU run at once.
-        times = chunks if target.width > 1 else math.ceil(chunks / items)
-        _make_stoppable(chooser, nest, found, one + ITERATION_WORK, times)
     return chooser
 
 
@@ -347,12 +376,9 @@ def _sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Targe
             chooser.partition(axis, INSIDE)
     if chooser.width > 1:  # half the width, so that the same loops store and load each vector
         chooser.vectorize_maps(chooser.width // 2)
-    if isinstance(found, Loop):
-        operations = _cost(found, target).work + ITERATION_WORK
-        if _is_map(found):
-            grain = math.ceil(MAPPED_GRAIN / operations)
-            chooser.share_out(nest.axis, grain, "iterations do not wait for each other")
-        _make_stoppable(chooser, nest, found, operations)
+    if _is_map(found):
+        grain = math.ceil(MAPPED_GRAIN / (_cost(found, target).work + ITERATION_WORK))
+        chooser.share_out(nest.axis, grain, "iterations do not wait for each other")
     return chooser
 
 
@@ -404,19 +430,3 @@ def _fuse_contiguous(chooser: Chooser, main: str) -> None:
         if id(loop) not in inside:
             axes = [axis_of(inner) for inner in perfect_nest([loop])]
             chooser.fuse_contiguous_axes(axes, "they are contiguous")
-
-
-# ---- both ----
-
-
-def _make_stoppable(
-    chooser: Chooser, nest: LoopKernel, loop: Loop, operations: int, times: int = 1
-) -> None:
-    """Lets the host stop a loop that may run long. An iteration takes about `operations`, and the loop runs
-    this many `times`."""
-    total_work = (loop.length or 0) * operations * times
-    if has_unknown_length(loop.eqn) or total_work > LAUNCH_WORK:
-        why = "it may run long, and a user may not want to wait for its end"
-        # A loop whose body is hoisted may be in vectors: what runs long is then a while before it, if any.
-        axis = nest.axis if find_loop(chooser.kernel, nest.axis) else ""
-        chooser.apply_if_possible(Stoppable(axis, operations, why=why))

@@ -329,8 +329,7 @@ def _elements_schedule(nest: LoopKernel, found: Loop | Branches, target: Target)
     chooser, is_elementwise = Chooser(nest.kernel, target), nest.kernel.form == "elementwise"
     count = math.prod(map(chooser.size, nest.elements))
     axis = chooser.fuse_axes(nest.elements, "the end of a row and the next row share a vector")
-    if isinstance(found, Loop):
-        chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
     axis, width = _in_vectors(chooser, axis, count)
     jammed = _jammed(found, count, width) if is_elementwise else 1
     why = f"{'elements' if is_elementwise else 'examples'} do not wait for each other"
@@ -365,8 +364,7 @@ def _jammed(loop: Loop | Branches, count: int, width: int) -> int:
 def _sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> Chooser:
     """The schedule of a naive nest that one work-item runs."""
     chooser = Chooser(nest.kernel, target)
-    if isinstance(found, Loop):
-        chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
     for loop in loops_of(chooser.kernel.body):
         _advance_together(chooser, loop, nest.axis)
     chooser.vectorize_sums()

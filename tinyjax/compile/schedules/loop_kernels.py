@@ -10,13 +10,13 @@
   elements of one fill vectors: an RNN of 16 examples of 32 states takes half the time.
 
 A loop of unknown or large work can be stopped by the host (`_stoppable`). The cheap equations that make a
-loop's operands (zeros, an iota, a broadcast row) go to the head of its kernel, which is then a single launch.
+loop's first carry (zeros, an iota, a broadcast row) go to the head of its kernel, which is then one launch.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,6 @@ import numpy as np
 
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import Cost, jaxpr_cost, total
-from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.example_axes import NoKernelError, batches
 from tinyjax.compile.kernel.kernel_ir import (
     STOP,
@@ -70,7 +69,7 @@ from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.target import Target
-from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
+from tinyjax.core.jaxpr import JaxprEqn, Var, has_effects
 
 # The most elements that one work-item's arrays may have: private memory is on a stack, and should stay in
 # the cache of a core.
@@ -116,30 +115,12 @@ def loop_kernel(
 def _elementwise(
     loop: Loop, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel:
-    """Each element of the arrays, all of one shape, is an example. Invariant values are computed before the
-    loop, for each element."""
+    """Each element of the arrays, all of one shape, is an example."""
     shape = _shape_of(loop)
     for inner in every_eqn(loop.eqn):
         if not is_control_flow(inner) and not _is_map_of_elements(inner, target):
             raise NoKernelError(f"{inner.primitive} in its body reads other elements")
-
-    def is_wanted(inner: JaxprEqn) -> bool:
-        sizes = inner.outvars[0].aval.shape
-        is_stretched = len(sizes) in (0, len(shape)) and all(
-            a in (1, b) for a, b in zip(sizes, shape)
-        )
-        return is_stretched and not is_control_flow(inner)
-
-    same, eqn = hoist_invariants(loop.eqn, names, is_wanted)
-    found = control_flow(eqn)
-    assert isinstance(found, Loop)
-    made = {v for each in same for v in each.outvars}
-    consts = [v for v in (*found.condition_consts, *found.consts) if v not in made]
-    operands = [*consts, *(v for each in same for v in each.invars if v not in made)]
-    stacks = [v for v in consts if v.aval.ndim > len(shape)]
-    before = _cheap_equations([*operands, *found.carry], [*stacks, *found.xs], producer, target)
-    nest = _nest_by_example(found, [*before, *same], names, target, [shape], "elementwise")
-    return replace(nest, before=before)
+    return _nest_by_example(loop, producer, names, target, [shape], "elementwise")
 
 
 def _by_example(
@@ -147,8 +128,7 @@ def _by_example(
 ) -> LoopKernel:
     if isinstance(found, Branches) and len(found.branches) > 1:
         raise NoKernelError("the examples of a branch are computed in other kernels")
-    before = _before(found, producer, target)
-    return _nest_by_example(found, before, names, target, batches(found), "by example")
+    return _nest_by_example(found, producer, names, target, batches(found), "by example")
 
 
 def _fills_vectors(loop: Loop, target: Target) -> bool:
@@ -165,7 +145,7 @@ def _fills_vectors(loop: Loop, target: Target) -> bool:
 
 
 def _nest_by_example(
-    found: Loop | Branches, before: list[JaxprEqn], names: dict[Var, str], target: Target,
+    found: Loop | Branches, producer: Producers, names: dict[Var, str], target: Target,
     sizes: Iterable[tuple[int, ...]], form: str,
 ) -> LoopKernel:  # fmt: skip
     """The scheduled kernel of a loop or branch that each example runs by itself."""
@@ -175,6 +155,7 @@ def _nest_by_example(
     if any(not v.aval.size for body in bodies for eqn in body.eqns for v in eqn.outvars):
         raise NoKernelError("it has empty arrays")
     try:
+        before = _before(found, producer, target)
         nest = example_nest(found, before, names, target, sizes, form)
         nest = _stoppable(nest, found, target)
         return _finished(nest, _elements_schedule(nest, found, target))
@@ -235,8 +216,9 @@ def _stoppable(nest: LoopKernel, found: Loop | Branches, target: Target) -> Loop
         return nest
 
     def change(s: Statement) -> Body:
-        is_loop = isinstance(s, For) and axis_of(s) == nest.axis
-        return [replace(s, operations=operations)] if is_loop or isinstance(s, While) else [s]
+        if isinstance(s, While) or (isinstance(s, For) and axis_of(s) == nest.axis):
+            return [replace(s, operations=operations)]
+        return [s]
 
     stop = Buffer(STOP, np.dtype("int32"), 1, "scratch")
     buffers, body = [*nest.kernel.buffers, stop], replaced(nest.kernel.body, change)
@@ -257,14 +239,6 @@ def _finished(nest: LoopKernel, chooser: Chooser) -> LoopKernel:
     return replace(nest, kernel=replace(kernel, form=form))
 
 
-def _before(found: Loop | Branches, producer: Producers, target: Target) -> list[JaxprEqn]:
-    """The cheap equations that make the initial carry, except values that the loop also reads elsewhere."""
-    if not isinstance(found, Loop):
-        return []
-    stored = [*found.condition_consts, *found.consts, *found.xs]
-    return _cheap_equations(found.carry, stored, producer, target)
-
-
 def _why_no_kernel(found: Loop | Branches) -> str:
     eqn = found.eqn
     for inner in filter(is_control_flow, every_eqn(eqn)):
@@ -281,19 +255,21 @@ def _why_no_kernel(found: Loop | Branches) -> str:
 # ---- operands that the kernel computes ----
 
 
-def _cheap_equations(
-    operands: Iterable[Atom], stored: Collection[Atom], producer: Producers, target: Target
-) -> list[JaxprEqn]:
-    """The equations, in order, that make cheap operands: few operations that read at most one other array,
-    which is no larger. So memory and parameters never grow. Values in `stored` are read, not computed."""
+def _before(found: Loop | Branches, producer: Producers, target: Target) -> list[JaxprEqn]:
+    """The equations, in order, that make the initial carry with few operations that read at most one other
+    array, which is no larger. So memory and parameters never grow. What the loop also reads elsewhere is
+    stored."""
+    if not isinstance(found, Loop):
+        return []
+    stored = [*found.condition_consts, *found.consts, *found.xs]
     producer = {v: eqn for v, eqn in producer.items() if v not in stored}
-    found: dict[JaxprEqn, None] = {}
-    for v in operands:
+    equations: dict[JaxprEqn, None] = {}
+    for v in found.carry:
         if isinstance(v, Var):
             eqns, reads = _cheap(v, producer, target, CHEAP_WORK)
             if len(reads) <= 1 and all(0 < u.aval.size <= v.aval.size for u in reads):
-                found.update(eqns)
-    return list(found)
+                equations.update(eqns)
+    return list(equations)
 
 
 def _cheap(

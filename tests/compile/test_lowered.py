@@ -63,7 +63,7 @@ OWN = [
     [],
     [Split("i2", 4), Vectorize("i2_inner", 4)],
     [*tile(("i1", "i2"), 8, 8, ""), Parallelize("i1_outer", 3)],
-    [Fuse(("i1", "i2"), may_divide=True), Parallelize("i1_i2", 10)],
+    [Fuse(("i1", "i2")), Parallelize("i1_i2", 10)],
 ]
 
 

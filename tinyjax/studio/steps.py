@@ -235,7 +235,6 @@ CHAPTERS = (
             "compile.kernel.private_arrays": "loops over small arrays inside a kernel",
             "compile.kernel.naive_loop": "a loop as a naive nest",
             "compile.kernel.example_axes": "batched loops that each example can run alone",
-            "compile.schedules.stoppable": "a flag by which the host ends a long loop",
             "compile.fusion.invariants": "host steps that are the same in all iterations, before the loop",
         },
     ),

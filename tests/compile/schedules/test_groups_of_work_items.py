@@ -166,7 +166,7 @@ def test_a_group_has_a_tile_of_a_product():
         "Hoist('column_inner', inner=('row_inner', 'k_inner'))  # read again and again, loaded once",
         "Reorder('row_inner', ('column_inner',))  # for each row_inner, the same is read",
         "Hoist('row_inner', inner=('k_inner', 'column_inner'))  # read again and again, loaded once",
-        "Fuse(('row_outer', 'column_outer'), may_divide=True)  # tiles are numbered",
+        "Fuse(('row_outer', 'column_outer'))  # tiles are numbered",
         "Parallelize('row_outer_column_outer', 16)  # tiles do not wait for each other",
         "WorkGroups(256)  # what 16 items read is in local memory",
     ]

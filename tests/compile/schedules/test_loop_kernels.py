@@ -458,6 +458,11 @@ def test_what_may_run_long_can_be_stopped():
     assert is_stoppable(loop_of(f, floats(5)))
 
 
+def test_a_loop_with_any_schedule_can_be_stopped():
+    f = lambda n, x: lax.fori_loop(0, n, lambda i, x: x + 1, x)  # noqa: E731
+    assert is_stoppable(jax.jit(f).lower(3, floats(5)).with_schedule("k0", []).as_text("kernel"))
+
+
 @pytest.mark.parametrize("count", [8, 17])  # one vector, several
 def test_a_while_before_a_loop_in_vectors_can_be_stopped(count):
     def f(numbers, x):

@@ -34,7 +34,7 @@ def test_neighbouring_axes_are_one_where_that_takes_no_division():
 
 def test_rows_are_one_where_there_are_too_few_to_share_out():
     lines = schedule(lambda x, y: x * y, (4, 50, 4000), (50, 1))
-    assert lines[1:] == ["Fuse(('i1', 'i2'), may_divide=True)", "Parallelize('i1_i2', 200)"]
+    assert lines[1:] == ["Fuse(('i1', 'i2'))", "Parallelize('i1_i2', 200)"]
 
 
 def test_large_arrays_are_shared_out():

@@ -30,7 +30,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     Load,
     Store,
     Value,
+    While,
 )
+from tinyjax.compile.kernel.known import truth
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.plan import make_plan
 from tinyjax.compile.schedules.parallelize import Parallelize
@@ -188,6 +190,9 @@ def test_why_a_loop_stays_whole():
     assert Partition("i7").why_not(doubled(8)) == "it has no axis 'i7'; its axes are i1"
     reason = Partition("i1").why_not(doubled(8))
     assert reason == "no test of i1 has an answer that changes at a number"
+    kernel = doubled(1)
+    body = [replace(kernel.body[0], body=[While([], truth(False), [])])]
+    assert Partition("i1").why_not(replace(kernel, body=body)) == "it has a while inside"
 
 
 def test_names_in_a_border_are_new():

@@ -32,7 +32,7 @@ from tinyjax.compile.schedules.directive import (
     loops_of,
     loops_over,
 )
-from tinyjax.compile.schedules.fuse import Fuse
+from tinyjax.compile.schedules.fuse import Fuse, divides
 from tinyjax.compile.schedules.lanes import MAX_STRIDE, Lanes
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import Partition
@@ -73,19 +73,18 @@ class Chooser(ScheduleBuilder):
     # ---- fuse ----
 
     def fuse_axes(self, axes: Sequence[str], why: str) -> str:
-        """Fuses axes into one and returns it, empty for no axes. Indices use division only if they must."""
+        """Fuses axes into one and returns it, empty for no axes."""
         axes = [axis for axis in axes if axis]
         if len(axes) > 1:
-            fuse = Fuse(tuple(axes), why=why)
-            divides = isinstance(self.tried(fuse, self.kernel), str)
-            self.apply(replace(fuse, may_divide=divides))
+            self.apply(Fuse(tuple(axes), why=why))
         return "_".join(axes)
 
     def fuse_contiguous_axes(self, axes: Sequence[str], why: str) -> list[str]:
         """Fuses neighbouring axes, the last ones first, without divisions; returns the axes that are left."""
         first = 0
         while len(axes) - first > 1:
-            if not isinstance(self.tried(Fuse(tuple(axes[first:])), self.kernel), str):
+            fused = self.tried(Fuse(tuple(axes[first:])), self.kernel)
+            if isinstance(fused, Kernel) and not divides(fused, "_".join(axes[first:])):
                 break
             first += 1
         before = self.fuse_contiguous_axes(axes[:first], why) if first else []

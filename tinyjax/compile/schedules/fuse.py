@@ -14,7 +14,6 @@ Source: Halide's fuse, https://halide-lang.org/tutorials/tutorial_lesson_05_sche
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tinyjax.compile.kernel import kernel_ir as ir
@@ -25,12 +24,9 @@ from tinyjax.compile.schedules import directive
 
 @dataclass(frozen=True)
 class Fuse(directive.Directive):
-    """Perfectly nested loops over `axes`, as one loop.
-
-    Its axis has their names, joined by _. With `may_divide`, indices may be found by division."""
+    """Perfectly nested loops over `axes`, as one loop. Its axis has their names, joined by _."""
 
     axes: tuple[str, ...]
-    may_divide: bool = False
 
     def why_not(self, kernel: ir.Kernel) -> str:
         if len(self.axes) < 2:
@@ -41,11 +37,7 @@ class Fuse(directive.Directive):
         for axis, loop in zip(self.axes, loops):
             if not loop.start.is_const(0) or loop.stop.op != "const":
                 return f"{axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
-        reason = directive.why_not_perfect(loops)
-        if reason or self.may_divide:
-            return reason
-        found = next(divisions([self._collapsed(loops[0])]), None)
-        return "" if found is None else f"an index would be found by division: {found}"
+        return directive.why_not_perfect(loops)
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         return directive.with_loop(kernel, self.axes[0], lambda loop: [self._collapsed(loop)])
@@ -62,10 +54,11 @@ class Fuse(directive.Directive):
         return ir.For(flat, index(0), index(count), substituted(body, places), origin=loop.origin)
 
 
-def divisions(body: ir.Body) -> Iterator[Index]:
-    """The indices of loads, stores and operations that are found by division."""
-    for statement in every_statement(body):
+def divides(kernel: ir.Kernel, axis: str) -> bool:
+    """Whether an index in the loop over an axis is found by division."""
+    for statement in every_statement(directive.loop_over(kernel, axis).body):
         used = [getattr(statement, "index", None), *getattr(statement, "args", ())]
         for at in used:
             if isinstance(at, Index) and any(part.op in "/%" for part in at.parts()):
-                yield at
+                return True
+    return False

@@ -9,22 +9,34 @@
   Launching the kernels of each iteration would take longer than the work. Few examples run so too, if the
   elements of one fill vectors: an RNN of 16 examples of 32 states takes half the time.
 
-A loop of unknown or large work can be stopped by the host: see stoppable.py. The cheap equations that make a
-loop's operands (zeros, an iota, a broadcast row) go to the head of its kernel, which is then a single launch.
+A loop of unknown or large work can be stopped by the host (`_stoppable`). The cheap equations that make a
+loop's first carry (zeros, an iota, a broadcast row) go to the head of its kernel, which is then one launch.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import Cost, jaxpr_cost, total
-from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.example_axes import NoKernelError, batches
-from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, KernelError, Load, PrivateArray
+from tinyjax.compile.kernel.kernel_ir import (
+    STOP,
+    Allocate,
+    Body,
+    Buffer,
+    For,
+    KernelError,
+    Load,
+    PrivateArray,
+    Statement,
+    While,
+)
 from tinyjax.compile.kernel.naive_loop import (
     MAX_GPU_ITERATION_WORK,
     MAX_ITERATION_WORK,
@@ -34,7 +46,7 @@ from tinyjax.compile.kernel.naive_loop import (
 )
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES, PART_DTYPES
-from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.passes.loops import (
     Branches,
     Loop,
@@ -47,7 +59,6 @@ from tinyjax.compile.schedules.chooser import INSIDE, Chooser
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
     axis_of,
-    find_loop,
     loop_over,
     loops_of,
     path_to,
@@ -55,11 +66,10 @@ from tinyjax.compile.schedules.directive import (
 )
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.reorder import Reorder
-from tinyjax.compile.schedules.stoppable import Stoppable
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.target import Target
-from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
+from tinyjax.core.jaxpr import JaxprEqn, Var, has_effects
 
 # The most elements that one work-item's arrays may have: private memory is on a stack, and should stay in
 # the cache of a core.
@@ -105,30 +115,12 @@ def loop_kernel(
 def _elementwise(
     loop: Loop, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel:
-    """Each element of the arrays, all of one shape, is an example. Invariant values are computed before the
-    loop, for each element."""
+    """Each element of the arrays, all of one shape, is an example."""
     shape = _shape_of(loop)
     for inner in every_eqn(loop.eqn):
         if not is_control_flow(inner) and not _is_map_of_elements(inner, target):
             raise NoKernelError(f"{inner.primitive} in its body reads other elements")
-
-    def is_wanted(inner: JaxprEqn) -> bool:
-        sizes = inner.outvars[0].aval.shape
-        is_stretched = len(sizes) in (0, len(shape)) and all(
-            a in (1, b) for a, b in zip(sizes, shape)
-        )
-        return is_stretched and not is_control_flow(inner)
-
-    same, eqn = hoist_invariants(loop.eqn, names, is_wanted)
-    found = control_flow(eqn)
-    assert isinstance(found, Loop)
-    made = {v for each in same for v in each.outvars}
-    consts = [v for v in (*found.condition_consts, *found.consts) if v not in made]
-    operands = [*consts, *(v for each in same for v in each.invars if v not in made)]
-    stacks = [v for v in consts if v.aval.ndim > len(shape)]
-    before = _cheap_equations([*operands, *found.carry], [*stacks, *found.xs], producer, target)
-    nest = _nest_by_example(found, [*before, *same], names, target, [shape], "elementwise")
-    return replace(nest, before=before)
+    return _nest_by_example(loop, producer, names, target, [shape], "elementwise")
 
 
 def _by_example(
@@ -136,8 +128,7 @@ def _by_example(
 ) -> LoopKernel:
     if isinstance(found, Branches) and len(found.branches) > 1:
         raise NoKernelError("the examples of a branch are computed in other kernels")
-    before = _before(found, producer, target)
-    return _nest_by_example(found, before, names, target, batches(found), "by example")
+    return _nest_by_example(found, producer, names, target, batches(found), "by example")
 
 
 def _fills_vectors(loop: Loop, target: Target) -> bool:
@@ -154,7 +145,7 @@ def _fills_vectors(loop: Loop, target: Target) -> bool:
 
 
 def _nest_by_example(
-    found: Loop | Branches, before: list[JaxprEqn], names: dict[Var, str], target: Target,
+    found: Loop | Branches, producer: Producers, names: dict[Var, str], target: Target,
     sizes: Iterable[tuple[int, ...]], form: str,
 ) -> LoopKernel:  # fmt: skip
     """The scheduled kernel of a loop or branch that each example runs by itself."""
@@ -164,7 +155,9 @@ def _nest_by_example(
     if any(not v.aval.size for body in bodies for eqn in body.eqns for v in eqn.outvars):
         raise NoKernelError("it has empty arrays")
     try:
+        before = _before(found, producer, target)
         nest = example_nest(found, before, names, target, sizes, form)
+        nest = _stoppable(nest, found, target)
         return _finished(nest, _elements_schedule(nest, found, target))
     except KernelError as error:
         raise NoKernelError(str(error)) from None
@@ -199,12 +192,37 @@ def _sequential(
     nest = naive_loop(found, _before(found, producer, target), names, target)
     if (count := len(every_statement(nest.kernel.body))) > MAX_STATEMENTS:
         raise NoKernelError(f"its body has {count} statements, {TOO_MANY} (> {MAX_STATEMENTS})")
+    nest = _stoppable(nest, found, target)
     return _finished(nest, _sequential_schedule(nest, found, target))
 
 
 def _cost(found: Loop | Branches, target: Target) -> Cost:
     """The cost of an iteration, over all elements."""
     return total(jaxpr_cost(body.jaxpr, target) for body in found.bodies.values())
+
+
+def _stoppable(nest: LoopKernel, found: Loop | Branches, target: Target) -> LoopKernel:
+    """The nest, whose loop reads a flag before each iteration if it may run long: a kernel can't be
+    interrupted from outside, and a user may not want to wait for its end. See STOP in kernel_ir.py."""
+    if not isinstance(found, Loop):
+        return nest
+    cost, lanes = _cost(found, target), min(target.width, nest.examples)
+    work = cost.work_in_vectors(lanes) if nest.kernel.form == "elementwise" else cost.work
+    operations = work // nest.examples + ITERATION_WORK
+    # A CPU's vectors of examples wait for each other; a GPU's examples run at once.
+    times = math.ceil(nest.examples / WIDTH) if target.width > 1 else 1
+    total_work = (found.length or 0) * operations * times
+    if total_work <= LAUNCH_WORK and not has_unknown_length(found.eqn):
+        return nest
+
+    def change(s: Statement) -> Body:
+        if isinstance(s, While) or (isinstance(s, For) and axis_of(s) == nest.axis):
+            return [replace(s, operations=operations)]
+        return [s]
+
+    stop = Buffer(STOP, np.dtype("int32"), 1, "scratch")
+    buffers, body = [*nest.kernel.buffers, stop], replaced(nest.kernel.body, change)
+    return replace(nest, kernel=replace(nest.kernel, buffers=buffers, body=body))
 
 
 def _finished(nest: LoopKernel, chooser: Chooser) -> LoopKernel:
@@ -219,14 +237,6 @@ def _finished(nest: LoopKernel, chooser: Chooser) -> LoopKernel:
         vectors = [f": an iteration has {private} elements"]
     form = "".join([kernel.form, *vectors])
     return replace(nest, kernel=replace(kernel, form=form))
-
-
-def _before(found: Loop | Branches, producer: Producers, target: Target) -> list[JaxprEqn]:
-    """The cheap equations that make the initial carry, except values that the loop also reads elsewhere."""
-    if not isinstance(found, Loop):
-        return []
-    stored = [*found.condition_consts, *found.consts, *found.xs]
-    return _cheap_equations(found.carry, stored, producer, target)
 
 
 def _why_no_kernel(found: Loop | Branches) -> str:
@@ -245,19 +255,21 @@ def _why_no_kernel(found: Loop | Branches) -> str:
 # ---- operands that the kernel computes ----
 
 
-def _cheap_equations(
-    operands: Iterable[Atom], stored: Collection[Atom], producer: Producers, target: Target
-) -> list[JaxprEqn]:
-    """The equations, in order, that make cheap operands: few operations that read at most one other array,
-    which is no larger. So memory and parameters never grow. Values in `stored` are read, not computed."""
+def _before(found: Loop | Branches, producer: Producers, target: Target) -> list[JaxprEqn]:
+    """The equations, in order, that make the initial carry with few operations that read at most one other
+    array, which is no larger. So memory and parameters never grow. What the loop also reads elsewhere is
+    stored."""
+    if not isinstance(found, Loop):
+        return []
+    stored = [*found.condition_consts, *found.consts, *found.xs]
     producer = {v: eqn for v, eqn in producer.items() if v not in stored}
-    found: dict[JaxprEqn, None] = {}
-    for v in operands:
+    equations: dict[JaxprEqn, None] = {}
+    for v in found.carry:
         if isinstance(v, Var):
             eqns, reads = _cheap(v, producer, target, CHEAP_WORK)
             if len(reads) <= 1 and all(0 < u.aval.size <= v.aval.size for u in reads):
-                found.update(eqns)
-    return list(found)
+                equations.update(eqns)
+    return list(equations)
 
 
 def _cheap(
@@ -293,22 +305,14 @@ def _elements_schedule(nest: LoopKernel, found: Loop | Branches, target: Target)
     chooser, is_elementwise = Chooser(nest.kernel, target), nest.kernel.form == "elementwise"
     count = math.prod(map(chooser.size, nest.elements))
     axis = chooser.fuse_axes(nest.elements, "the end of a row and the next row share a vector")
-    if isinstance(found, Loop):
-        chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
     axis, width = _in_vectors(chooser, axis, count)
-    chunks, jammed = math.ceil(count / width), _jammed(found, count, width) if is_elementwise else 1
+    jammed = _jammed(found, count, width) if is_elementwise else 1
     why = f"{'elements' if is_elementwise else 'examples'} do not wait for each other"
-    items = chooser.share_out(axis, jammed, why, multiple=jammed, in_groups=True)
+    chooser.share_out(axis, jammed, why, multiple=jammed, in_groups=True)
     if jammed > 1 and is_short(loop_over(chooser.kernel, axis).body):
         why = "while one vector waits for a result, others go on"
         chooser.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
-    if isinstance(found, Loop):
-        cost = _cost(found, target)
-        work = cost.work_in_vectors(width) if is_elementwise else cost.work
-        one = work // nest.examples
-        # The few work-items of a CPU wait for each other; those of a GPU run at once.
-        times = chunks if target.width > 1 else math.ceil(chunks / items)
-        _make_stoppable(chooser, nest, found, one + ITERATION_WORK, times)
     return chooser
 
 
@@ -336,8 +340,7 @@ def _jammed(loop: Loop | Branches, count: int, width: int) -> int:
 def _sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> Chooser:
     """The schedule of a naive nest that one work-item runs."""
     chooser = Chooser(nest.kernel, target)
-    if isinstance(found, Loop):
-        chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
     for loop in loops_of(chooser.kernel.body):
         _advance_together(chooser, loop, nest.axis)
     chooser.vectorize_sums()
@@ -347,12 +350,9 @@ def _sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Targe
             chooser.partition(axis, INSIDE)
     if chooser.width > 1:  # half the width, so that the same loops store and load each vector
         chooser.vectorize_maps(chooser.width // 2)
-    if isinstance(found, Loop):
-        operations = _cost(found, target).work + ITERATION_WORK
-        if _is_map(found):
-            grain = math.ceil(MAPPED_GRAIN / operations)
-            chooser.share_out(nest.axis, grain, "iterations do not wait for each other")
-        _make_stoppable(chooser, nest, found, operations)
+    if _is_map(found):
+        grain = math.ceil(MAPPED_GRAIN / (_cost(found, target).work + ITERATION_WORK))
+        chooser.share_out(nest.axis, grain, "iterations do not wait for each other")
     return chooser
 
 
@@ -404,19 +404,3 @@ def _fuse_contiguous(chooser: Chooser, main: str) -> None:
         if id(loop) not in inside:
             axes = [axis_of(inner) for inner in perfect_nest([loop])]
             chooser.fuse_contiguous_axes(axes, "they are contiguous")
-
-
-# ---- both ----
-
-
-def _make_stoppable(
-    chooser: Chooser, nest: LoopKernel, loop: Loop, operations: int, times: int = 1
-) -> None:
-    """Lets the host stop a loop that may run long. An iteration takes about `operations`, and the loop runs
-    this many `times`."""
-    total_work = (loop.length or 0) * operations * times
-    if has_unknown_length(loop.eqn) or total_work > LAUNCH_WORK:
-        why = "it may run long, and a user may not want to wait for its end"
-        # A loop whose body is hoisted may be in vectors: what runs long is then a while before it, if any.
-        axis = nest.axis if find_loop(chooser.kernel, nest.axis) else ""
-        chooser.apply_if_possible(Stoppable(axis, operations, why=why))

@@ -55,6 +55,8 @@ class Partition(LoopDirective):
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         first, last = _range(loop)
         has_rest = (last + 1 - first) % self.multiple > 0
+        if any(isinstance(s, ir.While) for s in every_statement(loop.body)):
+            return "it has a while inside"
         if borders(loop) or has_rest or (first == last and _is_fixed(loop)):
             return ""
         return f"no test of {self.axis} has an answer that changes at a number"
@@ -196,36 +198,18 @@ def _with_answers(body: ir.Body, known: Known) -> ir.Body:
     result: ir.Body = []
 
     def part(thing: Any) -> Any:
-        if isinstance(thing, Index):
-            return thing.with_variables(variable)
         found = known.get(thing.name) if isinstance(thing, ir.Value) else None
         return thing if found is None or isinstance(found, Index) else found
 
-    def variable(v: Index) -> Index:
-        match known.get(v.args[0]):
-            case ir.Const(value):
-                return index(int(value))
-            case ir.Value(name):
-                return replace(v, args=(name,))
-        return v
-
     for statement in body:
-        inner = dict(known)
-        if isinstance(statement, ir.While):  # its head makes what it asks
-            head = _with_answers(statement.head, inner)
-            holds, rest = part(statement.holds), _with_answers(statement.body, inner)
-            holds = inner.get(getattr(holds, "name", ""), holds)
-            result.append(replace(statement, head=head, holds=holds, body=rest))
-            continue
         statement = with_parts(statement, part)
         match statement:
             case ir.Let(target):
-                if (found := _answer(statement, known)) is None:
-                    result.append(statement)
-                elif getattr(found, "width", 1) == target.width or _is_condition(target, body):
-                    known[target.name] = found
-                else:
-                    result.append(replace(statement, op="copy", args=(found,)))
+                if (found := _answer(statement, known)) is not None:
+                    statement = replace(statement, op="copy", args=(found,))  # an index may name it
+                    if getattr(found, "width", 1) == target.width or _is_condition(target, body):
+                        known[target.name] = found
+                result.append(statement)
             case ir.Load(index=at, end=Index() as end) | ir.Store(index=at, end=Index() as end):
                 is_whole = _is_before(at, ir.width_of(statement), end)
                 result.append(replace(statement, end=None) if is_whole else statement)

@@ -109,11 +109,6 @@ class _Tiles(Chooser):
         while outer and self.size(outer[-1]) * size <= PANEL:
             size *= self.size(outer[-1])
             self.sums.insert(0, outer.pop())
-        if outer and PANEL // size > 1:
-            axis = outer.pop()
-            self.apply(Split(axis, PANEL // size, why="as many rows as a panel may have"))
-            self.sums.insert(0, f"{axis}_inner")
-            outer.append(f"{axis}_outer")
         return self.fuse_axes(outer, "parts of a panel are numbered")
 
     def _pack(self) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
@@ -175,14 +174,11 @@ class ReductionChooser(Chooser):
         reorder = Reorder(sweep, (f"{row}_inner",), stays=True, why=why)
         why = "neighbouring rows have neighbouring results"
         vectors = Vectorize(f"{row}_inner1", self.width, why=why)
-        if not (is_done := self.apply_if_possible(split, reorder, vectors)):
-            trial = copy(self)
-            trial.kernel = split.apply(self.kernel)
-            if not reorder.why_not(trial.kernel):
-                trial.kernel = reorder.apply(trial.kernel)
-                gathered = trial.gathered(vectors)
-                is_done = gathered is not None and self.apply_if_possible(split, reorder, gathered)
-        return f"{row}_outer" if is_done else ""
+        if not self.apply_if_possible(split, reorder):
+            return ""
+        if not self.apply_if_possible(vectors) and (gathered := self.gathered(vectors)):
+            self.apply_if_possible(gathered)
+        return f"{row}_outer"
 
     def _short_rows(self, axes: Sequence[str], vectors: Vectorize) -> None:
         """A work-item takes vectors of neighbouring rows."""

@@ -60,9 +60,10 @@ class ScheduleBuilder:
 
     def is_possible(self, directive: Directive) -> bool:
         """Whether a directive can be applied; if not, records why."""
-        if reason := directive.why_not(self.kernel):
-            self.leave_out(directive, reason)
-        return not reason
+        made = self.tried(directive, self.kernel)
+        if isinstance(made, str):
+            self.leave_out(directive, made)
+        return not isinstance(made, str)
 
     def _pass(self, directive: Directive, what: str, why: str, made: Kernel) -> Kernel:
         def run(kernel: Kernel) -> Kernel:

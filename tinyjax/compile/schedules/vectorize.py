@@ -39,7 +39,7 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.substitution import every_statement, replaced
-from tinyjax.compile.schedules.directive import LoopDirective, loop_over, loops_over
+from tinyjax.compile.schedules.directive import LoopDirective, loops_over
 from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles
 from tinyjax.compile.schedules.split import Split
 
@@ -60,42 +60,32 @@ class Vectorize(LoopDirective):
     overlap: bool = False
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
-        if self.width not in (2, 4, 8, 16):
-            return "vectors have 2, 4, 8 or 16 elements"
-        if self._is_one(kernel):
-            return next(obstacles(kernel, loop, self._lanes(kernel, loop)), "")
-        reason = self._split(loop).why_not(kernel)
-        return reason or next(obstacles(kernel, loop, self._lanes_once_split(kernel, loop)), "")
+        return "" if self.width in (2, 4, 8, 16) else "vectors have 2, 4, 8 or 16 elements"
 
-    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        if not self._is_one(kernel):
+    def why_not(self, kernel: ir.Kernel) -> str:
+        made = self.tried(kernel)
+        return made if isinstance(made, str) else ""
+
+    def tried(self, kernel: ir.Kernel) -> ir.Kernel | str:
+        if reason := super().why_not(kernel):
+            return reason
+        loops, lanes = loops_over(kernel, self.axis), dict[int, Lanes]()
+        chunks = [chunk_of(loop, self.width) for loop in loops]
+        if not all(is_one for is_one, _ in chunks):  # one vector has no room for all iterations
+            split = self._split(loops[0]).tried(kernel)
             inner = replace(self, axis=f"{self.axis}_inner")
-            return inner.apply(self._split(loop_over(kernel, self.axis)).apply(kernel))
-        loops = loops_over(kernel, self.axis)
-        lanes = {id(loop): self._lanes(kernel, loop) for loop in loops}
+            return split if isinstance(split, str) else inner.tried(split)
+        for loop, (_, end) in zip(loops, chunks):
+            of = Lanes(self.axis, loop.start, end, self.width, self.gather).analyzed(kernel, loop)
+            if reason := next(obstacles(kernel, loop, of), ""):
+                return reason
+            lanes[id(loop)] = of
         return replace(kernel, body=replaced(kernel.body, _Vectors(loops, lanes).around))
-
-    def _is_one(self, kernel: ir.Kernel) -> bool:
-        """Whether one vector has room for all iterations of each loop over the axis."""
-        return all(chunk_of(loop, self.width)[0] for loop in loops_over(kernel, self.axis))
-
-    def _lanes(self, kernel: ir.Kernel, loop: ir.For) -> Lanes:
-        end = chunk_of(loop, self.width)[1]
-        return Lanes(self.axis, loop.start, end, self.width, self.gather).analyzed(kernel, loop)
 
     def _split(self, loop: ir.For) -> Split:
         size = loop.stop - loop.start
         overlap = self.overlap and not size.is_const(size.lo // self.width * self.width)
         return Split(self.axis, self.width, overlap)
-
-    def _lanes_once_split(self, kernel: ir.Kernel, loop: ir.For) -> Lanes:
-        """The lanes of any of the vectors."""
-        size, width = loop.stop - loop.start, self.width
-        first = index_var("chunk", 0, max(0, size.hi - 1) // width) * width + loop.start
-        end = None if size.factor() % width == 0 else loop.stop
-        if self._split(loop).overlap:
-            first, end = first.min(loop.stop - width), None
-        return Lanes(self.axis, first, end, width, self.gather).analyzed(kernel, loop)
 
 
 class _Vectors:

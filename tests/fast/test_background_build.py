@@ -66,6 +66,15 @@ def test_the_compiled_program_takes_over(monkeypatch):
     assert f(2.0) == 3.0
 
 
+def test_after_a_slow_answer_the_next_call_waits(monkeypatch):
+    f = jax.jit(lambda x: jnp.sin(x) * x - 1)
+    x = jnp.arange(4.0)
+    monkeypatch.setattr(background_build, "SLOW_ANSWER", 0)
+    first = f(x)
+    monkeypatch.setattr(BackgroundBuild, "evaluate", lambda *_: pytest.fail("NumPy answered"))
+    np.testing.assert_allclose(f(x), first, rtol=1e-6)
+
+
 def test_switched_off_every_call_waits():
     with config.set("tinyjax_background_build", False):
         f = jax.jit(lambda x: x + 2)

@@ -8,6 +8,7 @@ A driver takes a second to build kernels for a computation that NumPy does in a 
 whole jaxpr eagerly. Results are the same up to rounding: a function of a float32 differs by at most four
 units in the last place, and sums are added in another order, which was 1e-6 of the result for thousands of
 numbers. Programs that take long in NumPy wait for their kernels instead, and so does `lower().compile()`.
+If the first answer took long, the next call waits: NumPy and the compiler would slow each other down.
 Estimates of loops are too high, so NumPy tries loops: if one is slow in its first tenth of a second, the
 program waits.
 
@@ -21,6 +22,7 @@ import atexit
 import math
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 
 # NumPy computes only programs that take less than this, by the estimate below: a build takes longer.
 MAX_NUMPY_SECONDS = 0.5
+SLOW_ANSWER = 0.08  # seconds: if the first takes longer, the next call waits
 TRIAL_SECONDS = 0.1  # it tries a loop for so long
 LOOP_PART = 0.16  # so much of a loop's estimate counts: it is up to thirty times too high
 SECONDS_PER_EQUATION = 1e-5
@@ -153,18 +156,21 @@ class BackgroundBuild:
         self.done = threading.Event()
         self.settings = dict(vars(config))  # the configuration set by `with` blocks of this thread
         self.is_begun = False
+        self.is_slow = False  # whether NumPy took long for an answer
         build_thread.start()
 
     def __call__(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         """The results, from the compiled program if it is ready."""
-        if self.executable is None and (must_wait() or self.is_in_a_fork()):
+        if self.executable is None and (self.is_slow or must_wait() or self.is_in_a_fork()):
             self.wait()
         if self.executable is None and self.error is None:
+            is_first, began = not self.is_begun, time.monotonic()
             try:
                 return self.evaluate(args)
             except OutOfTime:
                 self.wait()
             finally:
+                self.is_slow |= is_first and time.monotonic() - began > SLOW_ANSWER
                 self.begin()  # only now: the first evaluation gets all cores
         if self.error is not None:
             raise self.error.with_traceback(self.failed_at)  # not also from the calls before

@@ -22,7 +22,6 @@ from dataclasses import replace
 from typing import Any
 
 from tinyjax.compile.kernel.kernel_ir import For, Kernel
-from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import Directive, axis_of, loops_of
 from tinyjax.compile.schedules.fuse import Fuse
@@ -118,7 +117,7 @@ class _Search:
             kernel = scheduled(self.naive, schedule)
         except (ValueError, AssertionError):
             return math.inf
-        if str(kernel) in self.seen or len(every_statement(kernel.body)) > MAX_STATEMENTS:
+        if str(kernel) in self.seen or len(kernel.statements) > MAX_STATEMENTS:
             return math.inf
         self.seen.add(str(kernel))
         found = self._time(schedule)

@@ -7,12 +7,12 @@ from typing import Any
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.substitution import every_statement, rewritten, with_parts
+from tinyjax.compile.kernel.substitution import rewritten, with_parts
 
 
 def index_type(kernel: ir.Kernel) -> str:
     """int, unless some index needs more than 31 bits."""
-    for statement in every_statement(kernel.body):
+    for statement in kernel.statements:
         parts = [*{**vars(statement), "variable": None}.values(), *getattr(statement, "args", ())]
         if isinstance(statement, ir.For):
             parts.append(statement.stop + (statement.step - 1))

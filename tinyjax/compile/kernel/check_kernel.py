@@ -13,7 +13,6 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import KernelError
-from tinyjax.compile.kernel.substitution import every_statement
 
 # The variables that are equal in all work-items of a group; None where not all of them arrive, or without
 # a group: a work-item that skips a barrier deadlocks the group.
@@ -37,7 +36,7 @@ def check_kernel(kernel: ir.Kernel) -> None:
     _check_body(kernel.body, scope, frozenset({"group_id"}) if kernel.local_size > 1 else None)
     # Memory of work-groups is allocated at their start
     top = [s for s in kernel.body if isinstance(s, ir.Allocate) and s.initial is None]
-    for statement in every_statement(kernel.body):
+    for statement in kernel.statements:
         if isinstance(statement, ir.Allocate) and statement.array.is_local:
             is_right = kernel.local_size > 1 and any(statement is s for s in top)
             name = statement.array.name

@@ -17,8 +17,9 @@ interpret.py runs it in Python.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -252,6 +253,16 @@ def inner_bodies(statement: Statement) -> list[Body]:
     return [getattr(statement, name) for name in BODIES.get(type(statement), ())]
 
 
+def every_statement(body: Sequence[Statement]) -> Body:
+    """All statements; those inside of another come after it."""
+    found = []
+    for statement in body:
+        found.append(statement)
+        for name in BODIES.get(type(statement), ()):
+            found += every_statement(getattr(statement, name))
+    return found
+
+
 # The scratch buffer of kernels that may run long: an int32 that is negative if their loops must end now.
 # If it is positive, that many operations may run: each iteration takes off its own, and the last makes it
 # negative. If it is 0, any number may.
@@ -274,6 +285,11 @@ class Kernel:
     local_size: int = 1
     naive: Kernel | None = field(default=None, compare=False, repr=False)
     schedule: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+
+    @cached_property
+    def statements(self) -> Body:
+        """All statements; those inside of another come after it."""
+        return every_statement(self.body)
 
     def __str__(self) -> str:
         parameters = ", ".join(map(str, self.buffers))

@@ -6,22 +6,13 @@ Each index that is computed from a replaced variable is recomputed, and simplifi
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
-
-
-def every_statement(body: Sequence[ir.Statement]) -> ir.Body:
-    """All statements; those inside of another come after it."""
-    found = []
-    for statement in body:
-        found.append(statement)
-        for name in ir.BODIES.get(type(statement), ()):
-            found += every_statement(getattr(statement, name))
-    return found
+from tinyjax.compile.kernel.kernel_ir import every_statement
 
 
 def every_body(body: ir.Body) -> list[ir.Body]:
@@ -77,14 +68,22 @@ PARTS = (ir.Value, ir.Const, Index, ir.Buffer, ir.PrivateArray)
 
 
 def with_parts(statement: ir.Statement, change: Callable[[Any], Any]) -> ir.Statement:
-    """A copy with values, numbers, memory and indices as `change` makes them; inner statements stay."""
-    parts = dict(vars(statement))
-    for name, part in parts.items():
+    """With values, numbers, memory and indices as `change` makes them; inner statements stay. A copy, unless
+    nothing changes."""
+    changed: dict[str, Any] = {}
+    for name, part in vars(statement).items():
         if isinstance(part, PARTS):
-            parts[name] = change(part)
+            if (new := change(part)) is not part:
+                changed[name] = new
         elif name == "args":
-            parts[name] = tuple(map(change, part))
-    return type(statement)(**parts)
+            args = tuple(map(change, part))
+            if not all(map(operator.is_, args, part)):
+                changed[name] = args
+    if not changed:
+        return statement
+    new = object.__new__(type(statement))  # __init__ would take three times as long
+    vars(new).update(vars(statement), **changed)
+    return new
 
 
 def relocated(body: ir.Body, change: Callable[[Any, Index], tuple[Any, Index] | None]) -> ir.Body:

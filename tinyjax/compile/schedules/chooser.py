@@ -61,7 +61,7 @@ class Chooser(ScheduleBuilder):
     @cached_property
     def width(self) -> int:
         """The elements of a vector: as many as fit of the longest dtype; one without vectors."""
-        made = [s.target for s in every_statement(self.naive.body) if isinstance(s, Let | Load)]
+        made = [s.target for s in self.naive.statements if isinstance(s, Let | Load)]
         sizes = [x.dtype.itemsize for x in made] + [x.dtype.itemsize for x in self.naive.buffers]
         return self.target.width if max(sizes) <= 4 else max(1, self.target.width // 2)
 
@@ -240,7 +240,7 @@ class Chooser(ScheduleBuilder):
 
     def cut(self, axis: str, why: str, multiple: int = 1) -> Partition | None:
         """How to cut a loop at its borders; None if it has none, or too many pieces."""
-        count = len(every_statement(self.kernel.body))
+        count = len(self.kernel.statements)
         would_repeat = self.size(axis) == 2 and count > MAX_REPEATED
         most = max(MAX_STATEMENTS, count)
         for into_three in (False, True):
@@ -248,7 +248,7 @@ class Chooser(ScheduleBuilder):
             made = self.tried(directive, self.kernel)
             if isinstance(made, str):
                 return None
-            if not would_repeat and len(every_statement(made.body)) <= most:
+            if not would_repeat and len(made.statements) <= most:
                 return directive
         self.leave_out(directive, "its pieces would be too many")
         return None

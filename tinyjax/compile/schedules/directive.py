@@ -101,7 +101,7 @@ def loops_of(body: ir.Body) -> list[ir.For]:
 
 def loops_over(kernel: ir.Kernel, axis: str) -> list[ir.For]:
     """All loops over an axis."""
-    return [loop for loop in loops_of(kernel.body) if axis_of(loop) == axis]
+    return [s for s in kernel.statements if isinstance(s, ir.For) and axis_of(s) == axis]
 
 
 Path = list[tuple[ir.Body, Any]]

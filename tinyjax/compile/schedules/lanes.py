@@ -177,7 +177,7 @@ def why_no_lanes(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]
 
 def _with_gaps(kernel: ir.Kernel, loop: ir.For, width: int) -> set[ir.Buffer | ir.PrivateArray]:
     """The private arrays of which other loops store parts of vectors, or vectors that overlap."""
-    statements = every_statement(kernel.body)
+    statements = kernel.statements
     filled = {s.array for s in statements if isinstance(s, ir.Allocate) and s.initial is not None}
     stores = (s for s in statements if isinstance(s, ir.Store))
     parts = {s.memory for s in stores if ir.width_of(s) < width or s.end is not None or s.repeats}
@@ -212,7 +212,7 @@ def _why_no_sum(
         yield f"{array.name} is made of vectors already"
     if not np.array_equal(apply_op(op, array.dtype, [value, value]), value):
         yield f"each copy would begin with {initial} in {array.name}, and so it would count often"
-    for s in every_statement(kernel.body):
+    for s in kernel.statements:
         match s:
             case ir.Combine(combined, _, other) if combined == array:
                 if other != op or (in_one_loop and id(s) not in inside):
@@ -225,6 +225,6 @@ def _why_no_sum(
 
 def _initial(kernel: ir.Kernel, array: ir.PrivateArray) -> ir.Const:
     """An accumulator's initial value; NaN if it has none."""
-    allocates = (s for s in every_statement(kernel.body) if isinstance(s, ir.Allocate))
+    allocates = (s for s in kernel.statements if isinstance(s, ir.Allocate))
     (found,) = (s.initial for s in allocates if s.array == array)
     return ir.Const(np.nan, np.dtype("float32")) if found is None else found

@@ -46,7 +46,7 @@ from tinyjax.compile.kernel.naive_loop import (
 )
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES, PART_DTYPES
-from tinyjax.compile.kernel.substitution import every_statement, replaced
+from tinyjax.compile.kernel.substitution import replaced
 from tinyjax.compile.passes.loops import (
     Branches,
     Loop,
@@ -190,7 +190,7 @@ def _sequential(
     if operations > most:
         raise NoKernelError(f"an iteration has {operations} operations, {TOO_MANY} (> {most})")
     nest = naive_loop(found, _before(found, producer, target), names, target)
-    if (count := len(every_statement(nest.kernel.body))) > MAX_STATEMENTS:
+    if (count := len(nest.kernel.statements)) > MAX_STATEMENTS:
         raise NoKernelError(f"its body has {count} statements, {TOO_MANY} (> {MAX_STATEMENTS})")
     nest = _stoppable(nest, found, target)
     return _finished(nest, _sequential_schedule(nest, found, target))
@@ -228,7 +228,7 @@ def _stoppable(nest: LoopKernel, found: Loop | Branches, target: Target) -> Loop
 def _finished(nest: LoopKernel, chooser: Chooser) -> LoopKernel:
     """The scheduled kernel, if its private arrays fit a work-item."""
     kernel = chooser.finished()
-    arrays = (s.array for s in every_statement(kernel.body) if isinstance(s, Allocate))
+    arrays = (s.array for s in kernel.statements if isinstance(s, Allocate))
     private = sum(array.size * array.width for array in arrays)
     if private > MAX_PRIVATE:
         raise NoKernelError(f"an iteration has {private} elements, {TOO_MANY} (> {MAX_PRIVATE})")

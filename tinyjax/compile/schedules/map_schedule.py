@@ -156,7 +156,7 @@ def order_schedule(
         if chooser.is_possible(vectors):
             # Work-items share no cache lines of whole vectors; copies of private arrays fill no registers.
             is_whole = chooser.size(outer[-1]) % width == 0
-            has_arrays = any(isinstance(s, Allocate) for s in every_statement(naive.body))
+            has_arrays = any(isinstance(s, Allocate) for s in naive.statements)
             outer[-1] = chooser.vectorize(vectors)
             if (count := chooser.size(outer[-1])) <= JAMMED and len(outer) == 1:
                 at_once = 1 if is_whole or has_arrays else count

@@ -53,7 +53,7 @@ class _Tiles(Chooser):
         self.batch, self.rows, self.columns = sizes
         self.sums = [a for a in map(axis_of, loops_of(self.naive.body)) if re.fullmatch(r"k\d*", a)]
         self.depth = math.prod(map(self.size, self.sums))
-        sum_of = next(s.array for s in every_statement(self.naive.body) if isinstance(s, Allocate))
+        sum_of = next(s.array for s in self.naive.statements if isinstance(s, Allocate))
         self.lanes = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), power_of_two(self.columns))
         # An element of a row is multiplied with two vectors, if their sums fit in registers, and if the last
         # tile shares few columns with the one before: these are computed twice, which rules out in place.

@@ -61,7 +61,7 @@ class WorkGroups(Directive):
             return f"{self.size} is no power of two, or 1"
         if kernel.local_size > 1:
             return f"its work-items are in groups of {kernel.local_size} already"
-        if any(getattr(s, "target", NUMBER).width > 1 for s in every_statement(kernel.body)):
+        if any(getattr(s, "target", NUMBER).width > 1 for s in kernel.statements):
             return "it has vectors: those of a group are its work-items"
         parts = [_without_last(kernel.body), *(s.body for s in _last(kernel.body))]
         return next(filter(None, (_why_not_in_group(body, self.size) for body in parts)), "")

@@ -238,7 +238,7 @@ def _logistic(x: Any) -> Any:
 
 
 # They are defined in functions/, and have no other text.
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "exp": np.exp,
     "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "logistic": _logistic,

@@ -235,7 +235,6 @@ CHAPTERS = (
             "compile.kernel.private_arrays": "loops over small arrays inside a kernel",
             "compile.kernel.naive_loop": "a loop as a naive nest",
             "compile.kernel.example_axes": "batched loops that each example can run alone",
-            "compile.fusion.invariants": "host steps that are the same in all iterations, before the loop",
         },
     ),
     Chapter(
@@ -248,6 +247,7 @@ CHAPTERS = (
             "compile.explain": "the origin of each line of C",
         },
         {
+            "compile.fusion.invariants": "host steps that are the same in all iterations, before the loop",
             "compile.launches": "kernels that are launched together",
             "core.missing_names": "names that are imported on first use",
             "core.shortcuts": "hooks for the shortcuts of tinyjax/fast",

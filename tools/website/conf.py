@@ -30,7 +30,7 @@ def setup(app):
     from website.sources import add_to_search
     from website.taught import add_to_index
 
-    SearchEnglish.stem = functools.cache(SearchEnglish.stem)  # else each page's words anew
+    SearchEnglish.stem = functools.cache(SearchEnglish.stem)  # else once for each page
     app.connect("html-collect-pages", add_to_search)
     app.connect("doctree-read", add_to_index)
 

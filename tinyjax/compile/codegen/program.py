@@ -17,6 +17,8 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.branches import branched
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction
 
+DOUBLE = re.compile(r"\bdouble")  # also double2 to double16
+
 
 class OtherKernel(Protocol):
     """A kernel that writes its text itself."""
@@ -46,7 +48,7 @@ def program_text(kernels: Sequence[ir.Kernel | OtherKernel]) -> str:
     # mul_add, which is rounded once instead of twice, is on a separate line. Everything else is one operation
     # a line, rounded as NumPy does.
     parts = ["#pragma OPENCL FP_CONTRACT ON"]
-    if any([re.search(r"\bdouble", text) for text in texts]):
+    if any([DOUBLE.search(text) for text in texts]):
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
     parts += texts
     return "\n\n".join([part.strip() for part in parts]) + "\n"

@@ -279,9 +279,9 @@ def half_until_small(x):
 print(jax.jit(half_until_small).lower(3.0).as_text("loop nests"))
 
 # %% [markdown]
-# This is the kernel in [tinyjax's small language](11b_kernel_to_c.py), as plain as it is at first. (A pass
-# then cuts a loop that takes very long into several launches: `as_text("kernel")` shows what is printed as
-# C.)
+# This is the kernel in [tinyjax's small language](11b_kernel_to_c.py), as plain as it is at first. A `while`
+# may run for ever, and a kernel can't be interrupted. So this one reads `stop` before each iteration: tinyjax
+# writes there to end it, for instance after Ctrl-C.
 #
 # ## The jvp of a loop, and fixed points
 #

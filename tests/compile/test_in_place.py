@@ -7,10 +7,12 @@ import pytest
 from drawn import drawn, shown
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const, For, Kernel, Let, Load, Store, Value
-from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel
+from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel, is_stored_once
 from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -123,6 +125,30 @@ def test_of_three_loads_each_is_looked_at(other):
     assert can_be_in_place(kernel(AT, AT, AT), X, OUT)
     for places in [(other, AT, AT), (AT, other, AT), (AT, AT, other), (other, index(0), AT)]:
         assert not can_be_in_place(kernel(*places), X, OUT), f"{other} is loaded, too"
+
+
+@pytest.mark.parametrize("size", [40, 3000])
+def test_the_number_that_all_examples_of_a_loop_read_and_store_is_not_in_place(size):
+    def f(count, x):
+        return lax.fori_loop(0, 9, lambda i, c: (c[0] + 1, c[1] * 0.5 + c[0]), (count, x))
+
+    x = jnp.arange(size, dtype=jnp.float32)
+    expected = f(jnp.float32(3), x)
+    lowered = jax.jit(f, donate_argnums=(0, 1)).lower(jnp.float32(3), x)
+    (kernel,) = lowered.lowered.plan.all_kernels()
+    assert all(b.role != "inout" for b in kernel.buffers if b.name == "out0")
+    found = lowered.compile()(jnp.float32(3), x)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1])
+
+
+def test_what_differs_by_work_item_is_stored_once():
+    item = index_var("item", 0, 3)
+    for place, is_once in [(item * 2 + AT, True), (AT, False), (item, False)]:
+        body = For(AT, index(0), index(2), [Store(OUT, place, B)])
+        assert is_stored_once(Kernel("k0", [OUT], 4, [body]), OUT) == is_once
+    body = For(AT, item * 2, item * 2 + 2, [Store(OUT, AT, B)])
+    assert is_stored_once(Kernel("k0", [OUT], 4, [body]), OUT)
 
 
 @drawn(60, most=5)

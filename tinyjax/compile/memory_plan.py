@@ -26,16 +26,19 @@ from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     For,
+    IfLast,
     Kernel,
     Load,
     PrivateArray,
     Statement,
     Store,
     Value,
+    inner_bodies,
 )
 from tinyjax.compile.kernel.substitution import every_body, every_statement, relocated, replaced
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import MemoryPlan, Plan
+from tinyjax.compile.schedules.directive import axis_of
 from tinyjax.compile.schedules.nests import without_unused
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
 
@@ -111,7 +114,8 @@ def _take_in_place(
     for at, v in enumerate(group.outputs):
         for i in free:
             both = kernel.buffers[i], kernel.buffers[count + at]
-            if may_take_over(v, group.inputs[i]) and can_be_in_place(kernel, *both):
+            is_safe = can_be_in_place(kernel, *both) and is_stored_once(kernel, both[1])
+            if is_safe and may_take_over(v, group.inputs[i]):
                 memory.reuses_buffer_of[v] = group.inputs[i]
                 pairs.append((i, at))
                 free.remove(i)
@@ -201,6 +205,28 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
     if loads and len(stores) != 1:
         return False
     return all(place in stores and at < stores[place] for place, at in loads.items())
+
+
+def is_stored_once(kernel: Kernel, buffer: Buffer) -> bool:
+    """Whether each element is stored in one iteration. What all examples of a loop share is not."""
+    item = "item" if kernel.local_size == 1 else "group_id"
+    around = {item} if kernel.items > kernel.local_size else set()
+    return _differs(kernel.body, buffer, frozenset(around))
+
+
+def _differs(body: list[Statement], buffer: Buffer, around: frozenset[str]) -> bool:
+    """Whether the index of each store depends on all variables `around` it."""
+    for s in body:
+        if isinstance(s, Store) and s.memory == buffer and not around <= s.index.names:
+            return False
+        inside = around
+        if isinstance(s, For) and not (s.stop - s.start).is_const(1):
+            inside = (around - s.start.names) | {axis_of(s)}
+        elif isinstance(s, IfLast):
+            inside = around - {"item"}
+        if not all(_differs(part, buffer, inside) for part in inner_bodies(s)):
+            return False
+    return True
 
 
 def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]) -> Kernel:

@@ -48,7 +48,7 @@ class Lanes:
     with_gaps: set[ir.Buffer | ir.PrivateArray] = field(default_factory=set)
 
     def access(self, access: ir.Load | ir.Store) -> str:
-        """How lanes access memory: "together", at one place or as neighbours (or not at all: see obstacles);
+        """How lanes access memory: "together", at one place or as neighbours (if they have a vector at all);
         "even", by a stride, which may be negative; "apart", each by itself; or "chosen", each one of
         the few elements of a private array."""
         is_load = isinstance(access, ir.Load)

@@ -12,7 +12,7 @@ from tinyjax import lax
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const, For, Kernel, Let, Load, Store, Value
-from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel, is_stored_once
+from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel, is_loaded_once
 from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -142,13 +142,12 @@ def test_the_number_that_all_examples_of_a_loop_read_and_store_is_not_in_place(s
     np.testing.assert_allclose(found[1], expected[1])
 
 
-def test_what_differs_by_work_item_is_stored_once():
-    item = index_var("item", 0, 3)
-    for place, is_once in [(item * 2 + AT, True), (AT, False), (item, False)]:
-        body = For(AT, index(0), index(2), [Store(OUT, place, B)])
-        assert is_stored_once(Kernel("k0", [OUT], 4, [body]), OUT) == is_once
-    body = For(AT, item * 2, item * 2 + 2, [Store(OUT, AT, B)])
-    assert is_stored_once(Kernel("k0", [OUT], 4, [body]), OUT)
+def test_what_two_loops_load_is_loaded_once_if_its_index_depends_on_both():
+    j = index_var("j", 0, 1)
+    for place, is_once in [(j * 4 + AT, True), (AT, False), (j, False)]:
+        inner = For(AT, index(0), index(4), [Load(A, X, place)])
+        kernel = Kernel("k0", [X], 1, [For(j, index(0), index(2), [inner])])
+        assert is_loaded_once(kernel, X) == is_once
 
 
 @drawn(60, most=5)

@@ -26,7 +26,6 @@ from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     For,
-    IfLast,
     Kernel,
     Load,
     PrivateArray,
@@ -114,7 +113,7 @@ def _take_in_place(
     for at, v in enumerate(group.outputs):
         for i in free:
             both = kernel.buffers[i], kernel.buffers[count + at]
-            is_safe = can_be_in_place(kernel, *both) and is_stored_once(kernel, both[1])
+            is_safe = can_be_in_place(kernel, *both) and is_loaded_once(kernel, both[0])
             if is_safe and may_take_over(v, group.inputs[i]):
                 memory.reuses_buffer_of[v] = group.inputs[i]
                 pairs.append((i, at))
@@ -207,24 +206,21 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
     return all(place in stores and at < stores[place] for place, at in loads.items())
 
 
-def is_stored_once(kernel: Kernel, buffer: Buffer) -> bool:
-    """Whether each element is stored in one iteration. What all examples of a loop share is not."""
-    item = "item" if kernel.local_size == 1 else "group_id"
-    around = {item} if kernel.items > kernel.local_size else set()
-    return _differs(kernel.body, buffer, frozenset(around))
+def is_loaded_once(kernel: Kernel, source: Buffer) -> bool:
+    """Whether no element of `source` is loaded by two iterations of the naive nest: the first would store
+    over what the second needs. All examples of a loop load what they share."""
+    return _differs((kernel.naive or kernel).body, source, frozenset())
 
 
-def _differs(body: list[Statement], buffer: Buffer, around: frozenset[str]) -> bool:
-    """Whether the index of each store depends on all variables `around` it."""
+def _differs(body: list[Statement], source: Buffer, around: frozenset[str]) -> bool:
+    """Whether the index of each load from `source` depends on all loops `around` it."""
     for s in body:
-        if isinstance(s, Store) and s.memory == buffer and not around <= s.index.names:
+        if isinstance(s, Load) and s.memory == source and not around <= s.index.names:
             return False
         inside = around
         if isinstance(s, For) and not (s.stop - s.start).is_const(1):
-            inside = (around - s.start.names) | {axis_of(s)}
-        elif isinstance(s, IfLast):
-            inside = around - {"item"}
-        if not all(_differs(part, buffer, inside) for part in inner_bodies(s)):
+            inside |= {axis_of(s)}
+        if not all(_differs(part, source, inside) for part in inner_bodies(s)):
             return False
     return True
 

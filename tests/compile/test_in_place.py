@@ -7,10 +7,12 @@ import pytest
 from drawn import drawn, shown
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const, For, Kernel, Let, Load, Store, Value
-from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel
+from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel, is_loaded_once
 from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -123,6 +125,29 @@ def test_of_three_loads_each_is_looked_at(other):
     assert can_be_in_place(kernel(AT, AT, AT), X, OUT)
     for places in [(other, AT, AT), (AT, other, AT), (AT, AT, other), (other, index(0), AT)]:
         assert not can_be_in_place(kernel(*places), X, OUT), f"{other} is loaded, too"
+
+
+@pytest.mark.parametrize("size", [40, 3000])
+def test_the_number_that_all_examples_of_a_loop_read_and_store_is_not_in_place(size):
+    def f(count, x):
+        return lax.fori_loop(0, 9, lambda i, c: (c[0] + 1, c[1] * 0.5 + c[0]), (count, x))
+
+    x = jnp.arange(size, dtype=jnp.float32)
+    expected = f(jnp.float32(3), x)
+    lowered = jax.jit(f, donate_argnums=(0, 1)).lower(jnp.float32(3), x)
+    (kernel,) = lowered.lowered.plan.all_kernels()
+    assert all(b.role != "inout" for b in kernel.buffers if b.name == "out0")
+    found = lowered.compile()(jnp.float32(3), x)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1])
+
+
+def test_what_two_loops_load_is_loaded_once_if_its_index_depends_on_both():
+    j = index_var("j", 0, 1)
+    for place, is_once in [(j * 4 + AT, True), (AT, False), (j, False)]:
+        inner = For(AT, index(0), index(4), [Load(A, X, place)])
+        kernel = Kernel("k0", [X], 1, [For(j, index(0), index(2), [inner])])
+        assert is_loaded_once(kernel, X) == is_once
 
 
 @drawn(60, most=5)

@@ -32,10 +32,12 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
     Value,
+    inner_bodies,
 )
 from tinyjax.compile.kernel.substitution import every_body, every_statement, relocated, replaced
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import MemoryPlan, Plan
+from tinyjax.compile.schedules.directive import axis_of
 from tinyjax.compile.schedules.nests import without_unused
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
 
@@ -111,7 +113,8 @@ def _take_in_place(
     for at, v in enumerate(group.outputs):
         for i in free:
             both = kernel.buffers[i], kernel.buffers[count + at]
-            if may_take_over(v, group.inputs[i]) and can_be_in_place(kernel, *both):
+            is_safe = can_be_in_place(kernel, *both) and is_loaded_once(kernel, both[0])
+            if is_safe and may_take_over(v, group.inputs[i]):
                 memory.reuses_buffer_of[v] = group.inputs[i]
                 pairs.append((i, at))
                 free.remove(i)
@@ -201,6 +204,25 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
     if loads and len(stores) != 1:
         return False
     return all(place in stores and at < stores[place] for place, at in loads.items())
+
+
+def is_loaded_once(kernel: Kernel, source: Buffer) -> bool:
+    """Whether no element of `source` is loaded by two iterations of the naive nest: the first would store
+    over what the second needs. All examples of a loop load what they share."""
+    return _differs((kernel.naive or kernel).body, source, frozenset())
+
+
+def _differs(body: list[Statement], source: Buffer, around: frozenset[str]) -> bool:
+    """Whether the index of each load from `source` depends on all loops `around` it."""
+    for s in body:
+        if isinstance(s, Load) and s.memory == source and not around <= s.index.names:
+            return False
+        inside = around
+        if isinstance(s, For) and not (s.stop - s.start).is_const(1):
+            inside |= {axis_of(s)}
+        if not all(_differs(part, source, inside) for part in inner_bodies(s)):
+            return False
+    return True
 
 
 def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]) -> Kernel:

@@ -8,7 +8,20 @@ import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, Const, For, Kernel, Let, Load, Store, Value
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    Combine,
+    Const,
+    For,
+    If,
+    Kernel,
+    Let,
+    Load,
+    PrivateArray,
+    Store,
+    Value,
+)
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 
@@ -47,6 +60,34 @@ def test_iterations_may_store_the_same_at_one_place():
     other = replace(same, value=B)
     naive = replace(naive, body=[replace(loop, body=[*loop.body, other])])
     assert "same elements of z_out" in UnrollAndJam("i1", 2).why_not(naive)
+
+
+def test_a_store_that_only_some_iterations_reach_keeps_its_place():
+    naive, out, is_last = (
+        doubled(4),
+        Buffer("z_out", F32, 1, "out"),
+        Value("is_last", np.dtype(bool)),
+    )
+    (loop,) = naive.body
+    zero, one = (Store(out, index(0), Const(np.float32(number), F32)) for number in (0, 1))
+    more = [zero, Let(is_last, "eq", (loop.variable, index(2))), If(is_last, [one])]
+    body = [replace(loop, body=[*loop.body, *more])]
+    naive = replace(naive, buffers=[*naive.buffers, out], body=body)
+    assert "same elements of z_out" in UnrollAndJam("i1", 2).why_not(naive)
+
+
+def test_each_copy_adds_the_same_number():
+    out, total = Buffer("out", F32, 2, "out"), PrivateArray("total", F32, 2)
+    i, j, t = index_var("i", 0, 3), index_var("j", 0, 1), Value("t", F32)
+    half = Combine(total, j, "add", Const(np.float32(0.5), F32))
+    body = [
+        Allocate(total, Const(np.float32(0), F32)),
+        For(i, index(0), index(4), [For(j, index(0), index(2), [half])]),
+        For(j, index(0), index(2), [Load(t, total, j), Store(out, j, t)]),
+    ]
+    kernel, found = Kernel("k0", [out], 1, body), np.zeros(2, np.float32)
+    interpret_kernel(UnrollAndJam("i", 2).apply(kernel), [found])
+    np.testing.assert_array_equal(found, 2)
 
 
 def test_copies_of_copies_have_names_of_their_own():

@@ -221,7 +221,10 @@ def _fold(expression: Index) -> Index:
 
 def index(value: Index | int) -> Index:
     """A constant index (or the index itself)."""
-    return value if isinstance(value, Index) else Index("const", (value,), value, value)
+    if isinstance(value, Index):
+        return value
+    number = int(value)  # jnp.split gives NumPy's integers
+    return Index("const", (number,), number, number)
 
 
 def index_var(name: str, lo: int, hi: int) -> Index:

@@ -68,21 +68,15 @@ PARTS = (ir.Value, ir.Const, Index, ir.Buffer, ir.PrivateArray)
 
 
 def with_parts(statement: ir.Statement, change: Callable[[Any], Any]) -> ir.Statement:
-    """With values, numbers, memory and indices as `change` makes them; inner statements stay. A copy, unless
-    nothing changes."""
-    changed: dict[str, Any] = {}
+    """A copy with values, numbers, memory and indices as `change` makes them; inner statements stay. Each
+    place in a kernel has a statement of its own: passes tell equal ones apart by identity."""
+    new = object.__new__(type(statement))  # __init__ would take three times as long
+    vars(new).update(vars(statement))
     for name, part in vars(statement).items():
         if isinstance(part, PARTS):
-            if (new := change(part)) is not part:
-                changed[name] = new
+            vars(new)[name] = change(part)
         elif name == "args":
-            args = tuple(map(change, part))
-            if not all(map(operator.is_, args, part)):
-                changed[name] = args
-    if not changed:
-        return statement
-    new = object.__new__(type(statement))  # __init__ would take three times as long
-    vars(new).update(vars(statement), **changed)
+            vars(new)[name] = tuple(map(change, part))
     return new
 
 

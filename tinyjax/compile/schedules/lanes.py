@@ -48,7 +48,7 @@ class Lanes:
     with_gaps: set[ir.Buffer | ir.PrivateArray] = field(default_factory=set)
 
     def access(self, access: ir.Load | ir.Store) -> str:
-        """How lanes access memory: "together", at one place or as neighbours (or not at all: see obstacles);
+        """How lanes access memory: "together", at one place or as neighbours (if they have a vector at all);
         "even", by a stride, which may be negative; "apart", each by itself; or "chosen", each one of
         the few elements of a private array."""
         is_load = isinstance(access, ir.Load)
@@ -130,9 +130,13 @@ class Lanes:
 
 
 def without_same_stores(loop: ir.For) -> ir.For:
-    """The loop without stores of what is the same in all iterations, to memory that none of them loads."""
+    """The loop without stores of what is the same in all iterations, to memory that none of them loads. If
+    only some may store, because iterations go different ways, it is the loop itself."""
     lanes, loaded = Lanes(axis_of(loop), loop.start, None, 1), loaded_memory(loop.body)
     lanes.find_varying(loop.body)
+    inside, ways = every_statement(loop.body), ("condition", "holds", "start", "stop")
+    if any(lanes.differs(getattr(s, way, None)) for s in inside for way in ways):
+        return loop
 
     def varying(s: ir.Statement) -> ir.Body:
         if not isinstance(s, ir.Store) or s.memory in loaded:

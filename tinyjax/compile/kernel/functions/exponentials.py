@@ -31,7 +31,6 @@ from tinyjax.compile.kernel.functions.notation import (
     definition,
     definition_of,
     float_definition,
-    minimum,
     mul_add,
     of_precision,
     polynomial,
@@ -100,18 +99,20 @@ def exp(x: Number) -> Number:
     return times_power(exp_of_rest(r), m, x < of_precision(x, -80.0, -700.0))
 
 
-# exp(x) - 1 = 2**n (exp(r) - 1) + (2**n - 1), which keeps the digits near 0; half of it, as in exp: the last
-# bits of m are the exponent's, n + 126. Below -30 or -40 the result is -1. Half of the smallest numbers would
-# be 0.
+def quarter_expm1(x: Number) -> Number:
+    """(exp(x) - 1) / 4. exp(x) - 1 is 2**n (exp(r) - 1) + (2**n - 1), which keeps the digits near 0. The last
+    bits of m are n - 2 + 127, so that nothing is too large where twice the result is a float."""
+    c = clamp(x, *of_precision(x, (-30.0, 89.5), (-40.0, 710.6)))
+    m, r = reduce_argument(c, of_precision(x, 125.0, 1021.0))
+    p = polynomial(r, *of_precision(x, EXPM1, series(2, 14)))
+    quarter = as_float(as_int(m) << digits(x))
+    return mul_add(quarter, mul_add(p, r * r, r), quarter - 0.25)
+
+
 @float_definition
 def expm1(x: Number) -> Number:
-    c = clamp(x, *of_precision(x, (-30.0, 89.0), (-40.0, 710.0)))
-    m, r = reduce_argument(c, of_precision(x, 126.0, 1022.0))
-    z = r * r
-    p = polynomial(r, *of_precision(x, EXPM1, series(2, 14)))
-    half_s = as_float(as_int(m) << digits(x))
-    half_y = mul_add(half_s, mul_add(p, z, r), half_s - 0.5)
-    return select(z == 0.0, x, half_y + half_y)
+    q = quarter_expm1(x)
+    return select(q == 0.0, x, 4.0 * q)
 
 
 # 2**x as exp(x), without the reduction by log(2)
@@ -262,24 +263,18 @@ def pow(x: Number, y: Number) -> Number:
 # ---- hyperbolic functions ----
 
 
-def twice_sinh_of_half(x: Number) -> Number:
-    """2 sinh(|x| / 2), up to where the square is larger than all floats."""
-    t = expm1(0.5 * minimum(abs(x), of_precision(x, 176.0, 1416.0)))
-    return t + t / (t + 1.0)
-
-
-# 2 s c, where s and c are sinh and cosh of x / 2
+# Half of t + t / (t + 1), where t is exp(|x|) - 1. A quarter of the smallest numbers is 0.
 @float_definition
 def sinh(x: Number) -> Number:
-    s = twice_sinh_of_half(x)
-    return with_sign_of(s * sqrt(mul_add(0.25 * s, s, 1.0)), x)
+    q = quarter_expm1(abs(x))
+    return select(q == 0.0, x, with_sign_of(q + q + q / (q + q + 0.5), x))
 
 
-# 1 + 2 s s
+# Half of (t + 1) + 1 / (t + 1)
 @float_definition
 def cosh(x: Number) -> Number:
-    s = twice_sinh_of_half(x)
-    return mul_add(0.5 * s, s, 1.0)
+    half_e = 2.0 * quarter_expm1(abs(x)) + 0.5
+    return half_e + 0.25 / half_e
 
 
 @float_definition

@@ -44,6 +44,11 @@ def test_kernels_use_the_names_of_the_jaxpr():
     assert "const float b = tj_sin(a);" in program_text([kernel])
 
 
+def test_only_large_angles_are_computed_in_a_function_that_stays_a_call():
+    text = program_text(stages(sin, aval(3))[2])
+    assert "noinline)) float tj_far_sin(float x)" in text and "\nfloat tj_sin(float x)" in text
+
+
 def test_a_variable_named_like_a_keyword_builds_under_another_name():
     def f(x):
         for _ in range(200):  # names reach past "do" and "if"

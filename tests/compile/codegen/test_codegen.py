@@ -255,3 +255,10 @@ def test_vector_registers_are_free_before_the_sums_of_a_tile(rows, is_free):
     x, w = np.ones((rows, 64), np.float32), np.ones((64, 32), np.float32)
     text = jax.jit(lambda x, w: jnp.tanh(x @ w)).lower(x, w).as_text()
     assert bool(re.search(r"\{\n +tj_free_registers\(\);\n", text)) == is_free
+
+
+def test_vector_registers_are_kept_for_sums_without_a_loop():
+    x, c = np.ones((6000, 9), np.float32), np.ones(9, np.float32)
+    sums = jax.jit(lambda x, c: (x.sum(1), (x * c).sum(1), (x / c).sum(1)))
+    text = sums.lower(x, c).as_text()
+    assert "acc3_x3" in text and "free_registers" not in text

@@ -44,6 +44,11 @@ def test_kernels_use_the_names_of_the_jaxpr():
     assert "const float b = tj_sin(a);" in program_text([kernel])
 
 
+def test_only_large_angles_are_computed_in_a_function_that_stays_a_call():
+    text = program_text(stages(sin, aval(3))[2])
+    assert "noinline)) float tj_far_sin(float x)" in text and "\nfloat tj_sin(float x)" in text
+
+
 def test_a_variable_named_like_a_keyword_builds_under_another_name():
     def f(x):
         for _ in range(200):  # names reach past "do" and "if"
@@ -250,3 +255,10 @@ def test_vector_registers_are_free_before_the_sums_of_a_tile(rows, is_free):
     x, w = np.ones((rows, 64), np.float32), np.ones((64, 32), np.float32)
     text = jax.jit(lambda x, w: jnp.tanh(x @ w)).lower(x, w).as_text()
     assert bool(re.search(r"\{\n +tj_free_registers\(\);\n", text)) == is_free
+
+
+def test_vector_registers_are_kept_for_sums_without_a_loop():
+    x, c = np.ones((6000, 9), np.float32), np.ones(9, np.float32)
+    sums = jax.jit(lambda x, c: (x.sum(1), (x * c).sum(1), (x / c).sum(1)))
+    text = sums.lower(x, c).as_text()
+    assert "acc3_x3" in text and "free_registers" not in text

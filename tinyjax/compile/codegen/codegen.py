@@ -98,7 +98,8 @@ class Scope:
 
 def lines_of(body: ir.Body, scope: Scope, indent: str) -> Iterator[Line]:
     """The statements as lines of C."""
-    if len([s for s in body if isinstance(s, ir.Allocate) and s.array.width >= 8]) >= MANY_SUMS:
+    sums = [s for s in body if isinstance(s, ir.Allocate) and s.array.width >= 8]
+    if len(sums) >= MANY_SUMS and any([isinstance(s, ir.For) for s in body]):
         yield f"{indent}{scope.calls.call(FREE_REGISTERS)};", None
     for statement in _with_stores_together(body):
         if isinstance(statement, list):  # one call for strided stores that fill all places

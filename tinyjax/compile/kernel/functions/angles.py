@@ -11,7 +11,7 @@ is smallest. Those of float64 are series.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tinyjax.compile.kernel.functions.notation import (
     Number,
     as_float,
     as_int,
+    definition_of,
     float_definition,
     mul_add,
     of_precision,
@@ -53,16 +54,28 @@ def near_angle(x: Number) -> tuple[Number, Number]:
     return as_int(m), r
 
 
-def of_angle(x: Number, name: str, near: Callable[[Number, Number], Number]) -> Number:
-    """`near` of near_angle's results. Large angles are computed in float64, and larger ones by the driver."""
-
-    def far() -> Sequence[Number]:
-        if x.dtype == np.float64:
-            return [op(f"{name}_of_driver", x)]
-        return [op(name, x.astype("float64")).astype("float32")]
-
+def of_angle(x: Number, far: Callable[..., Number], near: Callable[..., Number]) -> Number:
+    """`far` of a large angle, else `near` of near_angle's results."""
     is_far = ~(abs(x) <= of_precision(x, *MAX_NEAR))
-    return where_any(is_far, far, [near(*near_angle(x))])[0]
+    return where_any(is_far, lambda: [far(x)], [near(*near_angle(x))])[0]
+
+
+# A call in the machine's code: copied to where it is called, it takes registers from what stands there.
+@definition_of("float32", "float64", is_rare=True)
+def far_sin(x: Number) -> Number:
+    return of_more_digits("sin", x)
+
+
+@definition_of("float32", "float64", is_rare=True)
+def far_cos(x: Number) -> Number:
+    return of_more_digits("cos", x)
+
+
+def of_more_digits(name: str, x: Number) -> Number:
+    """A function of a float32, computed in float64, or of a float64, by the driver."""
+    if x.dtype == np.float64:
+        return op(f"{name}_of_driver", x)
+    return op(name, x.astype("float64")).astype("float32")
 
 
 def sine(quarter: Number, r: Number) -> Number:
@@ -87,13 +100,13 @@ def alternating_series(last: int) -> list[float]:
 
 @float_definition
 def sin(x: Number) -> Number:
-    y = of_angle(x, "sin", sine)
+    y = of_angle(x, far_sin, sine)
     return select(x == 0.0, x, y)
 
 
 @float_definition
 def cos(x: Number) -> Number:
-    return of_angle(x, "cos", lambda quarter, r: sine(quarter + 1, r))
+    return of_angle(x, far_cos, lambda quarter, r: sine(quarter + 1, r))
 
 
 @float_definition

@@ -92,7 +92,7 @@ def test_rows_are_sorted_with_what_follows_them(axis, dtype):
     check(in_a_loop(lambda x: jnp.argsort(x, axis, descending=True)), x)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7, 8, 9, 1000])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7, 8, 9, 700])
 def test_rows_of_all_sizes_are_sorted(size):
     sort = in_a_loop(lambda x: lax.sort_key_val(x, jnp.arange(size)))
     check(sort, (X.ravel() * 9).astype(np.int32)[:size])

@@ -167,11 +167,17 @@ def test_those_to_begin_with_are_tried_without_time():
     assert searched(TIMES, begin=("", "v", "s"), calls=0)[0] == ["", "v", "s"]
 
 
-def test_of_schedules_without_end_only_those_are_drawn_that_there_is_time_for():
-    found = beam_search(
-        (0,), lambda _: itertools.count(1), float, 1, iter([True] * 5 + [False]).__next__
-    )
+def test_of_many_schedules_only_those_are_drawn_that_there_is_time_for():
+    drawn = []
+
+    def longer(_):
+        for schedule in range(1, 100):
+            drawn.append(schedule)
+            yield schedule
+
+    found = beam_search((0,), longer, float, 1, iter([True] * 5 + [False]).__next__)
     assert list(found) == [0, 1, 2, 3, 4, 5]
+    assert len(drawn) <= 6
 
 
 def test_whatever_the_times_each_round_extends_the_fastest_so_far():

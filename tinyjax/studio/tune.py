@@ -77,9 +77,9 @@ def seconds_of(lowered: Any, *args: Any) -> float:
 
     call()
     timer, calls = timeit.Timer(call), 1
-    while (seconds := timer.timeit(calls)) < 0.002:
+    while (seconds := min(timer.repeat(3, calls))) < 0.002:
         calls *= 2
-    return min(seconds, *timer.repeat(min(20, int(0.1 / seconds) + 2), calls)) / calls
+    return seconds / calls
 
 
 class _Search:

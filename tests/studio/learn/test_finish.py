@@ -93,12 +93,13 @@ def test_a_training_goes_through_the_compiler_that_learners_write():
         for file, name in e.places
         if file.startswith("tinyjax/")
     }
-    # An interpreter, a cost that is counted, memory of a GPU, powers that stay in the eager part, and the jvp
-    # of jit, which linearize does not need
+    # An interpreter, a cost that is counted, tune's search, memory of a GPU, powers that stay in the eager
+    # part, and the jvp of jit, which linearize does not need
     others = {
         "_load",
         "_store",
         "fused_cost",
+        "beam_search",
         "Queue.upload",
         "Queue.read",
         "_integer_pow",

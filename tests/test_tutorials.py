@@ -48,7 +48,9 @@ def can_run(lesson):
 @pytest.fixture(scope="module")
 def checked(request):
     """The findings about the lessons to check: all are forked from one process."""
-    tests = [t for t in request.session.items if t.path == request.path and "checked" in t.fixturenames]
+    tests = [
+        t for t in request.session.items if t.path == request.path and "checked" in t.fixturenames
+    ]
     lessons = sorted(filter(can_run, (test.callspec.params["lesson"] for test in tests)))
     done = python(TOOL, "--check", *(lesson.name.partition("_")[0] for lesson in lessons))
     assert "Traceback" not in done.stderr, done.stderr

@@ -69,7 +69,9 @@ def test_right_answers_in_another_style_pass():
 @pytest.fixture(scope="module")
 def tried(request):
     """By lesson, the wrong answers with what found each out: two processes import the tests, and try all."""
-    tests = [t for t in request.session.items if t.path == request.path and "tried" in t.fixturenames]
+    tests = [
+        t for t in request.session.items if t.path == request.path and "tried" in t.fixturenames
+    ]
     chosen = sorted(test.callspec.params["lesson"] for test in tests)
     answers = [m for lesson in chosen for m in wrong_answers.of_lesson(lesson)]
     found = {lesson: [] for lesson in chosen}

@@ -4,7 +4,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tinyjax as jax
 from tinyjax import lax
+from tinyjax import numpy as jnp
 from tinyjax.core.tracing import make_jaxpr
 from tinyjax.transform.vjp import grad
 
@@ -46,3 +48,16 @@ def test_dot_general_shows_dimension_numbers_as_lists_and_no_nones():
     assert "dimension_numbers=(([0], [0]), ([], []))" in text
     assert "precision=(Precision.HIGH, Precision.HIGH)" in text
     assert "preferred" not in text
+
+
+def test_operands_of_float16_products_are_converted_once():
+    x, w = jnp.ones((8, 9, 9, 4), jnp.float16), jnp.ones((3, 3, 4, 16), jnp.float16)
+    dims = ("NHWC", "HWIO", "NHWC")
+
+    def convolution(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=dims)
+
+    for fun, args in ((convolution, (x, w)), (lax.dot, (x.reshape(-1, 36), w.reshape(36, 16)))):
+        text = jax.jit(fun).lower(*args).as_text("groups")
+        assert f"f32{[*args[1].shape]}".replace(" ", "") in text
+        np.testing.assert_array_equal(jax.jit(fun)(*args), fun(*args))

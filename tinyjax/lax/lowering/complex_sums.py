@@ -1,5 +1,5 @@
 """Sums and products of complex arrays as those of their real and imaginary parts, products of small integers
-as those of floats, and large products of halves as those of float32, in kernels.
+as those of floats, and products of float16s as those of float32, in kernels.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import sum_dtype
 from tinyjax.compile.passes.expand import expansions
-from tinyjax.compile.passes.products import sides_of
+from tinyjax.compile.passes.products import multiplications, sides_of
 from tinyjax.core.jaxpr import Jaxpr, JaxprEqn
 from tinyjax.core.primitives import reduce_sum_p
 from tinyjax.lax.cumulative import cumsum_p
 from tinyjax.lax.dot_product import dot_general_p
 from tinyjax.lax.dynamic_slicing import dynamic_update_slice_p
-from tinyjax.lax.lowering.products import is_large
+from tinyjax.lax.lowering.products import SMALL, is_large
 from tinyjax.lax.reductions import reduce_prod_p
 from tinyjax.lax.scattering import scatter_add_p, scatter_p, scatter_sub_p
 
@@ -32,7 +32,7 @@ def _product(eqn: JaxprEqn, _: Jaxpr) -> Callable[..., list[Any]] | None:
     dtype = eqn.outvars[0].aval.dtype
     if dtype.kind == "c":
         return _product_of_pairs(eqn, dtype)
-    return product_of_integers(eqn) or _product_of_halves(eqn)
+    return product_of_integers(eqn) or product_of_halves(eqn)
 
 
 def product_of_integers(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
@@ -54,12 +54,15 @@ def product_of_integers(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
     return _product_in(eqn, exact)
 
 
-def _product_of_halves(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
-    """A large product, whose operands are converted once: a kernel would convert them for each panel, and
-    NumPy one by one."""
+def product_of_halves(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+    """A product or convolution of float16s, or a large product of others, whose operands are converted once:
+    a kernel would convert each many times, and NumPy one by one. (A bfloat16 takes one instruction.)"""
     exact = sum_dtype(eqn.outvars[0].aval.dtype)
+    is_costly = any(v.aval.dtype == np.float16 for v in eqn.invars)
+    if eqn.primitive is dot_general_p:
+        is_costly = is_large(eqn) or (is_costly and multiplications(eqn) > SMALL)
     is_exact = all(v.aval.dtype == exact for v in (*eqn.invars, *eqn.outvars))
-    return None if is_exact or not is_large(eqn) else _product_in(eqn, exact)
+    return _product_in(eqn, exact) if is_costly and not is_exact else None
 
 
 def _product_in(eqn: JaxprEqn, exact: np.dtype) -> Callable[..., list[Any]]:

@@ -25,7 +25,7 @@ from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.convolution import conv_general_dilated_p
 from tinyjax.lax.convolution_dims import in_layout, phases
 from tinyjax.lax.joining import stack_p
-from tinyjax.lax.lowering.complex_sums import product_of_integers
+from tinyjax.lax.lowering.complex_sums import product_of_halves, product_of_integers
 from tinyjax.lax.lowering.indexing import element_or
 from tinyjax.lax.lowering.products import has_product, product_of
 
@@ -150,5 +150,5 @@ PRODUCT = rules.Product("add", rules.zero_of, _summed_sizes, _term, factors=_fac
 
 rules.lowering_rules[conv_general_dilated_p] = _convolution
 expansions[conv_general_dilated_p] = lambda eqn, _: (
-    _in_phases(eqn) or _padded(eqn) or product_of_integers(eqn)
+    _in_phases(eqn) or _padded(eqn) or product_of_integers(eqn) or product_of_halves(eqn)
 )

@@ -243,12 +243,13 @@ class Chooser(ScheduleBuilder):
         count = len(self.kernel.statements)
         would_repeat = self.size(axis) == 2 and count > MAX_REPEATED
         most = max(MAX_STATEMENTS, count)
-        directive = Partition(axis, multiple, why=why)
-        made = self.tried(directive, self.kernel)
-        if isinstance(made, str):
-            return None
-        if not would_repeat and len(made.statements) <= most:
-            return directive
+        for into_three in (False, True):
+            directive = Partition(axis, into_three, multiple, why=why)
+            made = self.tried(directive, self.kernel)
+            if isinstance(made, str):
+                return None
+            if not would_repeat and len(made.statements) <= most:
+                return directive
         self.leave_out(directive, "its pieces would be too many")
         return None
 

@@ -41,12 +41,14 @@ Known = dict[str, ir.Scalar | Index]
 
 @dataclass(frozen=True)
 class Partition(LoopDirective):
-    """The loop over `axis` in pieces, cut wherever the answer to a test changes.
+    """The loop over `axis` in pieces, cut wherever the answer to a test changes; with `into_three`, only at
+    both ends of the longest piece.
 
     With a `multiple`, such as the width of vectors, pieces are also cut so that all but short ones have a
     multiple of that many iterations. All of at least half as many keep the name of the axis: they become
     vectors together."""
 
+    into_three: bool = False
     multiple: int = 1
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
@@ -69,6 +71,8 @@ class Partition(LoopDirective):
         if first == last and _is_fixed(loop):
             return _simplified(substituted(loop.body, {self.axis: loop.start}), {})
         longest = max(itertools.pairwise(cuts), key=lambda piece: piece[1] - piece[0])
+        if self.into_three:
+            cuts = sorted({cuts[0], *longest, cuts[-1]})
         if self.multiple > 1:
             cuts = sorted({*cuts, *self._wholes(loop, cuts)})
         pieces: ir.Body = []
@@ -165,7 +169,7 @@ def _clamps(statement: ir.Statement) -> Iterator[Linear]:
 
 
 def _crossing(difference: Linear, axis: str, to: int) -> Iterator[int]:
-    """The value of the variable from which on a sum is at least `to` (or less than it). None if other
+    """The value of the variable from which on a sum is at least `to` (or less than it); none if other
     variables matter."""
     factors = {part: factor for part, factor in difference.items() if part is not None and factor}
     match list(factors.items()):

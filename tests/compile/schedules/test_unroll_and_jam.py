@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from loop_nests import ACC, A, B, assert_computes_the_same, row_sums, scaled_rows
+from loop_nests import ACC, A, assert_computes_the_same, row_sums, scaled_rows
 
 import tinyjax as jax
 from tinyjax import lax
@@ -14,7 +14,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     Combine,
     Const,
     For,
-    If,
     Kernel,
     Let,
     Load,
@@ -47,33 +46,6 @@ def test_iterations_stand_beside_each_other():
         "    y_out[i1_by2 * 2] = b",
         "    y_out[i1_by2 * 2 + 1] = b_x1",
     ]
-
-
-def test_iterations_may_store_the_same_at_one_place():
-    naive, out = doubled(4), Buffer("z_out", F32, 1, "out")
-    (loop,) = naive.body
-    same = Store(out, index(0), Const(np.float32(1), F32))
-    naive = replace(
-        naive, buffers=[*naive.buffers, out], body=[replace(loop, body=[*loop.body, same])]
-    )
-    assert_computes_the_same(UnrollAndJam("i1", 2).apply(naive), naive)
-    other = replace(same, value=B)
-    naive = replace(naive, body=[replace(loop, body=[*loop.body, other])])
-    assert "same elements of z_out" in UnrollAndJam("i1", 2).why_not(naive)
-
-
-def test_a_store_that_only_some_iterations_reach_keeps_its_place():
-    naive, out, is_last = (
-        doubled(4),
-        Buffer("z_out", F32, 1, "out"),
-        Value("is_last", np.dtype(bool)),
-    )
-    (loop,) = naive.body
-    zero, one = (Store(out, index(0), Const(np.float32(number), F32)) for number in (0, 1))
-    more = [zero, Let(is_last, "eq", (loop.variable, index(2))), If(is_last, [one])]
-    body = [replace(loop, body=[*loop.body, *more])]
-    naive = replace(naive, buffers=[*naive.buffers, out], body=body)
-    assert "same elements of z_out" in UnrollAndJam("i1", 2).why_not(naive)
 
 
 def test_each_copy_adds_the_same_number():
@@ -152,13 +124,3 @@ def test_what_is_the_same_in_all_iterations_is_computed_once():
 def test_a_chunk_that_may_be_shorter_is_not_unrolled():
     kernel = Split("i1", 4).apply(row_sums(10, 5))
     assert "not 3 at a time" in UnrollAndJam("i1_inner", 3).why_not(kernel)
-
-
-def test_vectors_advance_together_though_a_scalar_is_a_result_too():
-    def f(x):
-        return lax.fori_loop(0, 5, lambda i, c: (c[0] * 2 + x, c[1] + 1.5), (x, 0.0))
-
-    x = np.arange(3000, dtype=np.float32)
-    assert "UnrollAndJam" in jax.jit(f).lower(x).as_text("schedule of k0").partition("# not")[0]
-    for found, wanted in zip(jax.jit(f)(x), f(x), strict=True):
-        np.testing.assert_array_equal(found, wanted)

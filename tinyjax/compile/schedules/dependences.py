@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, Linear, as_index, index, index_var, linear
+from tinyjax.compile.kernel.indices import Index, Linear, index, index_var, linear
 from tinyjax.compile.kernel.substitution import allocated, defined_names, every_statement
 from tinyjax.compile.schedules.directive import axis_of, carried
 from tinyjax.compile.schedules.nests import names_in
@@ -30,11 +30,6 @@ class _Access:
     end: Linear | None  # elements from there on are not accessed
     is_store: bool
 
-    def may_meet(self, other: _Access) -> bool:
-        """Whether both may access one element in any two iterations."""
-        a, b = as_index(self.at, {}), as_index(other.at, {})
-        return a.lo <= b.hi + other.reach - 1 and b.lo <= a.hi + self.reach - 1
-
 
 def why_dependent(loop: ir.For) -> str:
     """Why the iterations can't run in any order; empty if they can."""
@@ -46,10 +41,7 @@ def why_dependent(loop: ir.For) -> str:
     own = {array.name for array in allocated(loop.body)}
     accesses = list(_accesses(loop.body, {loop.variable: loop}))
     for memory in {a.memory for a in accesses if a.is_store} - own:
-        of_it = [a for a in accesses if a.memory == memory]
-        stores = [a for a in of_it if a.is_store]
-        meeting = [a for a in of_it if any(map(a.may_meet, stores))]
-        if not _are_apart(loop, meeting):
+        if not _are_apart(loop, [a for a in accesses if a.memory == memory]):
             return f"iterations of '{loop.variable}' may store the same elements of {memory}"
     return ""
 

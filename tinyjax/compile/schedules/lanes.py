@@ -23,7 +23,7 @@ from tinyjax.compile.kernel.substitution import (
     stored_memory,
 )
 from tinyjax.compile.schedules.dependences import why_dependent, why_in_order
-from tinyjax.compile.schedules.directive import accumulators_in, axis_of
+from tinyjax.compile.schedules.directive import accumulators_in
 
 MAX_STRIDE = 16  # of a strided vector, which is assembled from lanes of contiguous ones
 MAX_CHOICES = 16  # elements of which each lane chooses one
@@ -127,23 +127,6 @@ class Lanes:
                             self.varying.add(memory.name)
                     case ir.While(_, holds) if self.differs(holds):
                         self.varying |= carry_of(statement)
-
-
-def without_same_stores(loop: ir.For) -> ir.For:
-    """The loop without stores of what is the same in all iterations, to memory that none of them loads. If
-    only some may store, because iterations go different ways, it is the loop itself."""
-    lanes, loaded = Lanes(axis_of(loop), loop.start, None, 1), loaded_memory(loop.body)
-    lanes.find_varying(loop.body)
-    inside, ways = every_statement(loop.body), ("condition", "holds", "start", "stop")
-    if any(lanes.differs(getattr(s, way, None)) for s in inside for way in ways):
-        return loop
-
-    def varying(s: ir.Statement) -> ir.Body:
-        if not isinstance(s, ir.Store) or s.memory in loaded:
-            return [s]
-        return [s] if lanes.differs(s.index) or lanes.differs(s.value) else []
-
-    return replace(loop, body=replaced(loop.body, varying))
 
 
 def carry_of(loop: ir.While) -> set[str]:

@@ -1,8 +1,7 @@
 """Partition: a loop in pieces, in each of which every test of its variable has one answer.
 
 A padded array tests each element for being inside, a concatenation tests which operand it is in, and a vector
-tests where it ends. The answer changes at few places: the loop is cut there. A window's elements are tested
-in inner loops: then the loop is cut where none or all of them are inside. In a piece the variable has a
+tests where it ends. The answer changes at few places: the loop is cut there. In a piece the variable has a
 smaller range, so indices simplify, and comparisons and the choices that depend on them are known. The longest
 piece keeps the names of the loop; in the others, loop names end in _border and a number.
 
@@ -23,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, Linear, as_index, index, index_var, linear
+from tinyjax.compile.kernel.indices import Index, Linear, index, index_var, linear
 from tinyjax.compile.kernel.known import known_result, truth
 from tinyjax.compile.kernel.substitution import (
     defined_names,
@@ -135,11 +134,10 @@ def _range(loop: ir.For) -> tuple[int, int]:
 def borders(loop: ir.For) -> list[int]:
     """The values of the loop's variable, after the first one, at which the answer to some test changes."""
     axis, found = axis_of(loop), set[int]()
-    inner = frozenset(map(axis_of, loops_of(loop.body)))
     either = list[tuple[int, int]]()  # on both sides of either number, the larger of two is known
     for statement in every_statement(loop.body):
         for difference, numbers in _tests(statement):
-            found.update(cut for to in numbers for cut in _crossing(difference, axis, to, inner))
+            found.update(cut for to in numbers for cut in _crossing(difference, axis, to))
         for difference in _clamps(statement):
             cuts = [cut for to in (0, 1) for cut in _crossing(difference, axis, to)]
             either += [(min(cuts), max(cuts))] if cuts else []
@@ -170,20 +168,14 @@ def _clamps(statement: ir.Statement) -> Iterator[Linear]:
                     yield linear(part.args[0] - part.args[1])
 
 
-def _crossing(
-    difference: Linear, axis: str, to: int, inner: frozenset[str] = frozenset()
-) -> list[int]:
-    """The value of the variable from which on a sum is at least `to` (or less than it). With variables of
-    inner loops, two values: the sum is for some of theirs, and for all. Empty if other variables matter."""
+def _crossing(difference: Linear, axis: str, to: int) -> Iterator[int]:
+    """The value of the variable from which on a sum is at least `to` (or less than it); none if other
+    variables matter."""
     factors = {part: factor for part, factor in difference.items() if part is not None and factor}
-    own = [part for part in factors if part.op == "var" and part.args[0] == axis]
-    others = [part for part in factors if part not in own]
-    if not own or any(part.op != "var" or part.args[0] not in inner for part in others):
-        return []
-    factor, rest = factors[own[0]], to - difference.get(None, 0)
-    ends = [sorted((factors[part] * part.lo, factors[part] * part.hi)) for part in others]
-    rests = {rest - sum(low for low, _ in ends), rest - sum(high for _, high in ends)}
-    return [-(-at // factor) if factor > 0 else (-at) // -factor + 1 for at in rests]
+    match list(factors.items()):
+        case [(Index("var", (name,)), factor)] if name == axis:
+            at = to - difference.get(None, 0)
+            yield -(-at // factor) if factor > 0 else (-at) // -factor + 1
 
 
 # ---- what is known in a piece ----
@@ -244,4 +236,4 @@ def _answer(let: ir.Let, known: Known) -> ir.Scalar | None:
 
 def _is_before(first: Index, width: int, end: Index) -> bool:
     """Whether `width` elements from the first on are always before the end."""
-    return as_index(linear(end), linear(first)).lo >= width
+    return (end - first).lo >= width

@@ -42,7 +42,7 @@ from tinyjax.compile.kernel.substitution import (
 )
 from tinyjax.compile.schedules import directive
 from tinyjax.compile.schedules.dependences import ends, iterations, why_dependent
-from tinyjax.compile.schedules.lanes import why_no_parts, without_same_stores
+from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh, stored_names, the_same
 
 SHORT = 24  # statements of an iteration
@@ -65,7 +65,7 @@ class UnrollAndJam(directive.LoopDirective):
             return f"{self.axis} has fewer than {self.count} iterations"
         if sums:
             return why_no_parts(kernel, loop, sums, False)
-        return why_dependent(without_same_stores(loop))
+        return why_dependent(loop)
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         sums = directive.accumulators_in(directive.loop_over(kernel, self.axis).body)

@@ -13,13 +13,11 @@ from typing import Any
 from tinyjax.compile.codegen.program import OtherKernel
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
-from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
-from tinyjax.compile.kernel.rules import OnHost, lowering_of, rewrites_for_steps
+from tinyjax.compile.kernel.rules import rewrites_for_steps
 from tinyjax.compile.passes.cse import cse_key
 from tinyjax.compile.passes.loops import Loop, bodies_of, control_flow, is_control_flow
-from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import give_name, run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
 from tinyjax.compile.schedules.lower import lower_group
@@ -168,19 +166,12 @@ class _Planner:
 
     def plan(self, closed: ClosedJaxpr, names: dict[Var, str], prefix: str) -> Plan:
         """`prefix` begins the kernels' names, so that no two of a program are alike."""
-        loops: dict[JaxprEqn, LoopKernel | str] = {}  # each loop's kernel, or why it has none
-
-        def loop(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
-            """Makes a loop a kernel; else its invariant host steps run before it."""
-            if not is_control_flow(eqn):
-                return None
-            made, before = loop_kernel(eqn, producer, names, self.target), list[JaxprEqn]()
-            if isinstance(made, str):
-                before, eqn = hoist_invariants(eqn, names, self._is_host_step)
-            loops[eqn] = made
-            return [*before, eqn]
-
-        closed = walk(closed, loop)
+        producer = {v: eqn for eqn in closed.eqns for v in eqn.outvars}
+        # Each loop's kernel, or why it has none
+        loops: dict[JaxprEqn, LoopKernel | str] = {
+            eqn: loop_kernel(eqn, producer, names, self.target)
+            for eqn in filter(is_control_flow, closed.eqns)
+        }
         inside = {e: (k.inputs, k.before) for e, k in loops.items() if isinstance(k, LoopKernel)}
         of = "" if prefix == "k" else prefix.rstrip("_")
 
@@ -194,9 +185,6 @@ class _Planner:
             elif isinstance(group, LoopGroup):
                 self._plan_loop(plan, number, group, loops[group.eqn], f"{prefix}{number}_")
         return plan
-
-    def _is_host_step(self, eqn: JaxprEqn) -> bool:
-        return isinstance(lowering_of(eqn, self.target), OnHost)
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
         key = _group_key(group)

@@ -92,7 +92,7 @@ def _eqn_seconds(eqn: JaxprEqn) -> float:
             return max(of_bodies)
         return (1 if found.length is None else found.length) * sum(of_bodies)
     cost = eqn_cost(eqn)
-    if cost.lane_work == 0 and isinstance(lowering_of(eqn, CPU), Elementwise | IndexMap):
+    if cost.transcendentals == 0 and isinstance(lowering_of(eqn, CPU), Elementwise | IndexMap):
         return SECONDS_PER_EQUATION + SECONDS_PER_BYTE * cost.bytes
     elements = sum(v.aval.size for v in [*eqn.invars, *eqn.outvars])
     return SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements + SECONDS_PER_FLOP * cost.flops

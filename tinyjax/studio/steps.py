@@ -247,7 +247,6 @@ CHAPTERS = (
             "compile.explain": "the origin of each line of C",
         },
         {
-            "compile.fusion.invariants": "host steps that are the same in all iterations, before the loop",
             "compile.launches": "kernels that are launched together",
             "core.missing_names": "names that are imported on first use",
             "core.shortcuts": "hooks for the shortcuts of tinyjax/fast",

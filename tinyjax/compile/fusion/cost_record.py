@@ -27,7 +27,6 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 
 from tinyjax.compile.kernel import rules
-from tinyjax.compile.kernel.scalar_ops import DIVISION
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
 from tinyjax.compile.target import CPU, Target
 from tinyjax.core.array import ShapedArray
@@ -40,21 +39,15 @@ UNKNOWN_ITERATIONS = 16  # assumed iterations of a loop of unknown length
 
 @dataclass(frozen=True)
 class Cost:
-    """The operations, and the bytes read and written for them. `lane_work` is the part of `work` that vectors
-    may do lane by lane: divisions and functions."""
+    """The operations, and the bytes read and written for them."""
 
     flops: float = 0.0
     transcendentals: float = 0.0
     bytes: float = 0.0
     work: int = 0
-    lane_work: int = 0
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(*map(operator.add, vars(self).values(), vars(other).values()))
-
-    def work_in_vectors(self, width: int) -> int:
-        """The work if each operation is on a vector of `width` elements."""
-        return self.work + (width - 1) * self.lane_work
 
     def as_dict(self) -> dict[str, float]:
         """The counts of XLA, by JAX's names; zeros are left out, as in JAX."""
@@ -111,15 +104,14 @@ def eqn_cost(eqn: JaxprEqn, target: Target = CPU) -> Cost:
         one = of_one_iteration(eqn, [jaxpr_cost(body.jaxpr, target) for body in bodies])
         loop = loop_of(eqn)
         times = 1 if loop is None else UNKNOWN_ITERATIONS if loop.length is None else loop.length
-        return replace(one, work=times * one.work, lane_work=times * one.lane_work)
+        return replace(one, work=times * one.work)
     lowering = rules.lowering_of(eqn, target)
-    each = operations(lowering)
-    work = sum(v.aval.size for v in eqn.outvars) * reduction_size(eqn, lowering) * max(1, each)
+    each = max(1, operations(lowering)) * reduction_size(eqn, lowering)
+    work = each * sum(v.aval.size for v in eqn.outvars)
     if isinstance(lowering, rules.InOrder):
         work = lowering.work(eqn)
-    by_lane = work if isinstance(lowering, rules.Elementwise) and each >= DIVISION else 0
     flops, functions = _arithmetic(eqn, lowering)
-    return Cost(flops, functions, bytes_of_all([*eqn.invars, *eqn.outvars]), work, by_lane)
+    return Cost(flops, functions, bytes_of_all([*eqn.invars, *eqn.outvars]), work)
 
 
 def of_one_iteration(eqn: JaxprEqn, bodies: list[Cost]) -> Cost:

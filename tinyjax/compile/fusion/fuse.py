@@ -61,7 +61,7 @@ def fuse(
         }
         if not too_large:
             groups = sorted(groups, key=lambda group: group.depth)
-            groups = _updates_last(_just_in_time(groups, {*jaxpr.invars, *jaxpr.constvars}))
+            groups = _just_in_time(groups, {*jaxpr.invars, *jaxpr.constvars})
             if names is not None and is_recording():
                 joined = {eqn: cluster.eqns[eqn] for eqn, cluster in plan.cluster.items()}
                 report(groups, plan.stored, joined, plan.refusals, names)
@@ -93,18 +93,6 @@ def _just_in_time(groups: list[Group], arguments: set[Var]) -> list[Group]:
             first[v] = min(place, first.get(v, place))
             last[v] = max(place, last.get(v, place))
     return [groups[n] for n in sorted(range(len(groups)), key=lambda n: (places[n], n))]
-
-
-def _updates_last(groups: list[Group]) -> list[Group]:
-    """Moves each update after its operand's other readers, unless they depend on it: it may be in place."""
-    for group in list(groups):
-        if isinstance(group, KernelGroup) and group.updated is not None:
-            here = groups.index(group)
-            readers = [n for n, g in enumerate(groups) if group.updated in g.inputs]
-            between = groups[here + 1 : max(readers, default=here) + 1]
-            if not any(v in g.inputs for g in between for v in group.outputs):
-                groups[here : here + len(between) + 1] = [*between, group]
-    return groups
 
 
 def _loop_group(eqn: JaxprEqn, inputs: Sequence[Var], before: Sequence[JaxprEqn]) -> LoopGroup:
@@ -154,9 +142,8 @@ class _Plan:
             self._decide(eqn)
 
     def _find_updates_in_place(self) -> None:
-        """Updates of one window that take an argument to a result, such as a loop's carry, can be in place:
-        in one work-item, or if the window is small enough, in a separate kernel. Other updates and loops may
-        be on the way."""
+        """Updates of one window that take an argument to a result, such as a loop's carry, can be in place.
+        Other updates and loops may be on the way."""
         changed: set[Atom] = set(self.jaxpr.invars)
         last: set[Atom] = set(self.jaxpr.outvars)
         found: list[tuple[JaxprEqn, Atom, Var]] = []
@@ -165,10 +152,7 @@ class _Plan:
             if isinstance(lowering, LoopGroup) and (loop := loop_of(eqn)):
                 pairs = [*zip(loop.carry, loop.last_carry)]
             if isinstance(lowering, rules.WindowUpdate | rules.Update):
-                count = lowering.in_place.changed(eqn.outvars[0].aval.shape)
-                many = eqn.outvars[0].aval.size >= cost_model.MIN_IN_PLACE * count
-                if self.target.name == "work-item" or many:
-                    pairs = [(eqn.invars[0], eqn.outvars[0])]
+                pairs = [(eqn.invars[0], eqn.outvars[0])]
             for u, v in pairs:
                 if u in changed:
                     changed.add(v)
@@ -263,7 +247,7 @@ class _Plan:
         """Stores operands that a product reads too often to recompute them in its kernel, and products that
         can't share a kernel with their readers."""
         if isinstance(lowering, rules.Product):
-            made = (v for v in self._computed(eqn) if self.work[v] or self._is_joined(v))
+            made = (v for v in self._computed(eqn) if self.work[v])
             self._store("a product reads it", made)
             self.product[eqn.outvars[0]] = eqn
             return

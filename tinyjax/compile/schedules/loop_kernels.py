@@ -206,9 +206,7 @@ def _stoppable(nest: LoopKernel, found: Loop | Branches, target: Target) -> Loop
     interrupted from outside, and a user may not want to wait for its end. See STOP in kernel_ir.py."""
     if not isinstance(found, Loop):
         return nest
-    cost, lanes = _cost(found, target), min(target.width, nest.examples)
-    work = cost.work_in_vectors(lanes) if nest.kernel.form == "elementwise" else cost.work
-    operations = work // nest.examples + ITERATION_WORK
+    operations = _cost(found, target).work // nest.examples + ITERATION_WORK
     # A CPU's vectors of examples wait for each other; a GPU's examples run at once.
     times = math.ceil(nest.examples / WIDTH) if target.width > 1 else 1
     total_work = (found.length or 0) * operations * times

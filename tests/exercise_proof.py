@@ -16,6 +16,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import itertools
 import json
 import os
 import pickle
@@ -106,11 +107,16 @@ class InForks:
         for trial in self.trials:
             self.errors += [f"there is no {test}" for test in trial["tests"] if test not in by_name]
             items = [item for test in trial["tests"] for item in by_name.get(test, [])]
+            items = self.in_order(trial, list(dict.fromkeys(items)))
             gc.freeze()  # what is there stays as it is in memory, which the forks share
-            result, imported = in_a_fork(self.tried, trial, living, list(dict.fromkeys(items)))
+            result, imported = in_a_fork(self.tried, trial, living, items)
             self.results.append(result)
             import_all(imported)
         return True
+
+    def in_order(self, trial: dict[str, Any], items: list[pytest.Item]) -> list[pytest.Item]:
+        """The tests of a trial, which is the next one, in the order in which they are run."""
+        return items
 
     def tried(self, trial: dict[str, Any], living: Living, items: list[pytest.Item]) -> Any:
         """What comes out of a trial with these tests."""
@@ -150,9 +156,12 @@ def import_all(modules: Sequence[str]) -> None:
             importlib.import_module(name)
 
 
-def imported_since(before: set[str]) -> list[str]:
-    """The modules that were not there before, of packages that were."""
-    return [m for m in sys.modules if m not in before and m.partition(".")[0] in before]
+def imported_since(count: int) -> list[str]:
+    """The modules after the first `count`, of packages that are among these.
+
+    No name of the first is looked at: a fork that counts a reference to it copies the page that it is on."""
+    new = dict.fromkeys(itertools.islice(reversed(sys.modules), max(0, len(sys.modules) - count)))
+    return [m for m in reversed(new) if m.partition(".")[0] not in new]
 
 
 def in_a_fork(function: Callable[..., Any], *args: Any) -> tuple[Any, list[str]]:
@@ -160,7 +169,7 @@ def in_a_fork(function: Callable[..., Any], *args: Any) -> tuple[Any, list[str]]
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
-        before = set(sys.modules)
+        before = len(sys.modules)
         try:
             answer = function(*args)
         except BaseException as error:

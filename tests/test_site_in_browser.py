@@ -493,8 +493,10 @@ def test_work_goes_out_as_a_folder_and_comes_back(opened, browser, tmp_path):
     browser.execute_script("localStorage.clear()")
     keeps = "localStorage.setItem(arguments[0], JSON.stringify(arguments[1]))"
     browser.execute_script(keeps, f"tinyjax:function:{name}", mine)
-    choose = "document.getElementById('lesson').value = arguments[0]"
-    browser.execute_script(choose, "01_primitives")
+    choose = (
+        "const box = document.getElementById('lesson'); box.value = arguments[0]; return box.value"
+    )
+    until(browser, choose, "01_primitives")  # it has its lessons a moment after the page is there
     press(browser, "#export")
     until(browser, "return document.getElementById('said').textContent.includes('unpack it')")
     packed = tmp_path / "01_primitives.zip"

@@ -9,6 +9,9 @@ are. All that is not part of the answer is the reference.
 
 from __future__ import annotations
 
+import ast
+import functools
+import io
 import json
 import linecache
 import re
@@ -18,6 +21,7 @@ import sys
 import traceback
 from collections import Counter
 from pathlib import Path
+from types import CodeType
 from typing import Any, NoReturn
 
 import pytest
@@ -25,11 +29,11 @@ from _pytest.runner import runtestprotocol
 from exercise_proof import Codes, InForks, Living, codes_of, enter
 
 from tinyjax.studio.learn.exercises import in_clone
-from tinyjax.studio.learn.functions import functions_of, with_function
+from tinyjax.studio.learn.functions import Function, functions_of, with_function
 from tinyjax.studio.learn.handed_out import module_name
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 4  # of the processor's time, for a test
+SECONDS = 2  # of the processor's time, for a test
 SECONDS_OF_ALL = 60  # and for all tests of an answer
 MEMORY = 2 << 30  # that it may take beyond what this process has
 
@@ -49,25 +53,30 @@ class Prover(InForks):
         files = sorted({file for answer in answers for file, _, _ in answer["functions"]})
         modules = [module_name(file) for file in files if file.startswith("tinyjax/")]
         super().__init__(answers, [*modules, "pyopencl", "tinyjax.runtime.executable"])
-        for file in files:  # parsed once for all forks
-            functions_of(in_clone(file).read_text(encoding="utf-8"))
+        for answer in answers:  # in a fork, the compiler would need memory that is not there yet
+            answer["codes"] = codes_for(answer)
+        self.found: Counter[str] = Counter()  # how many answers a test has found out
         self.own: set[tuple[str, str]] = set()  # the functions of the answer that is tried
         self.failure: dict[str, str] | None = None
+
+    def in_order(self, answer: Answer, items: list[pytest.Item]) -> list[pytest.Item]:
+        """For those made by a machine, first the tests that have found out most others."""
+        if self.results and self.results[-1]:
+            self.found[self.results[-1]["test"]] += 1
+        if answer["is_made"]:
+            return sorted(items, key=lambda item: -self.found[item.nodeid])
+        return items
 
     def tried(
         self, answer: Answer, living: Living, items: list[pytest.Item]
     ) -> dict[str, str] | None:
         """What the first test that fails says; None if all pass."""
         limit_memory()
-        try:
-            codes = codes_for(answer)
-        except SyntaxError as error:
-            return {"test": "", "kind": "SyntaxError", "where": "", "message": str(error)}
+        codes = answer["codes"]
+        if isinstance(codes, SyntaxError):
+            return {"test": "", "kind": "SyntaxError", "where": "", "message": str(codes)}
         self.own = {(file, name) for file, name, _ in codes}
         enter(codes, living)
-        if answer["is_made"]:  # first the tests that have found out most others
-            found = Counter(result["test"] for result in self.results if result)
-            items = sorted(items, key=lambda item: -found[item.nodeid])
         for item in items:
             limit_time()
             reports = runtestprotocol(item, log=False, nextitem=None)
@@ -108,16 +117,36 @@ class Prover(InForks):
         return "test"
 
 
-def codes_for(answer: Answer) -> Codes:
-    """The code that each function of the answer must have."""
-    texts: dict[str, str] = {}
-    for file, name, text in answer["functions"]:
-        source = texts.get(file) or in_clone(file).read_text(encoding="utf-8")
-        texts[file] = with_function(source, name, text)
-    codes = {
-        file: codes_of(compile(text, str(in_clone(file)), "exec")) for file, text in texts.items()
-    }
-    return [(str(in_clone(file)), name, codes[file][name]) for file, name, _ in answer["functions"]]
+def codes_for(answer: Answer) -> Codes | SyntaxError:
+    """The code that each function of the answer must have; or what is no Python in it."""
+    try:
+        return [
+            (str(in_clone(file)), name, code_of(file, name, text))
+            for file, name, text in answer["functions"]
+        ]
+    except SyntaxError as error:
+        return error
+
+
+def code_of(file: str, name: str, text: str) -> CodeType:
+    """The code of a function that has this text. Of its file, only the class that it is in, or whichever
+    statement of the module, is compiled, where it stands."""
+    source = in_clone(file).read_text(encoding="utf-8")
+    first, end = statement_of(source, name)
+    alone = "\n" * first + "".join(io.StringIO(source).readlines()[first:end])
+    with_text = with_function(alone, name, text)
+    return codes_of(compile(with_text, str(in_clone(file)), "exec"))[name]
+
+
+@functools.cache
+def statement_of(source: str, name: str) -> tuple[int, int]:
+    """The lines, from and up to, of the module's statement in which a function is."""
+    line = functions_of(source)[name].lineno
+    for node in ast.parse(source).body:
+        decorators = node.decorator_list if isinstance(node, Function | ast.ClassDef) else []
+        if node.lineno <= line <= (node.end_lineno or line):
+            return min([node.lineno, *(d.lineno for d in decorators)]) - 1, node.end_lineno or line
+    raise KeyError(name)
 
 
 def limit_time() -> None:

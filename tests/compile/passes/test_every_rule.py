@@ -111,12 +111,15 @@ def pattern_of(rule, x):
 
 
 def operands_of(rule):
-    """Values of each dtype of which the pattern makes a result of the rule's kinds: lt of floats is a bool."""
+    """Values of dtypes of which the pattern makes a result of the rule's kinds: lt of floats is a bool."""
     found = {}
     for x in itertools.chain(*SPECIAL.values()):
         try:
             out = make_jaxpr(pattern_of(rule, x)[0])(*pattern_of(rule, x)[1]).out_avals[0]
-        except (TypeError, OverflowError):  # the primitive does not take it, or there is no such number
+        except (
+            TypeError,
+            OverflowError,
+        ):  # the primitive does not take it, or there is no such number
             continue
         if kind(out.dtype) in rule.kinds:
             found.setdefault(kind(out.dtype), []).append(x)

@@ -107,9 +107,7 @@ def promoted_type(*args: Any) -> tuple[Any, bool]:
     types = [_dtype_and_weakness(x) for x in args]
     joined, weak = join_types(config.jax_numpy_dtype_promotion, *types)
     is_unchanged = len(types) == 1 or not weak and all(d == joined for d, _ in types)
-    is_weak = (
-        weak and joined != np.bool_
-    )  # a comparison of weak operands is a weak bool, what reads it not
+    is_weak = weak and joined != np.bool_  # comparisons may be weak bools, what combines them not
     return joined if is_unchanged else dtypes.canonicalize_dtype(joined), is_weak
 
 

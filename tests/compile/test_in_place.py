@@ -12,7 +12,12 @@ from tinyjax import lax
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const, For, Kernel, Let, Load, Store, Value
-from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel, is_loaded_once
+from tinyjax.compile.memory_plan import (
+    can_be_in_place,
+    in_place_kernel,
+    is_loaded_first,
+    is_loaded_once,
+)
 from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -86,6 +91,21 @@ def test_what_another_loop_reads_is_not_written_over():
         assert not can_be_in_place(Kernel("k0", [X, OUT], 1, body), X, OUT)
     nested = For(AT, index(0), index(8), [Load(A, X, AT), Store(OUT, AT, A), again])
     assert not can_be_in_place(Kernel("k0", [X, OUT], 1, [nested]), X, OUT)
+
+
+def test_what_a_loop_needs_no_loop_before_it_writes_over():
+    fills = For(AT, index(0), index(8), [Store(OUT, AT, Const(1.0, F32))])
+    updates = For(AT, index(0), index(8), [Load(A, X, AT), Store(OUT, AT, A)])
+    assert is_loaded_first(Kernel("k0", [X, OUT], 1, [updates, fills]), X, OUT)
+    assert not is_loaded_first(Kernel("k0", [X, OUT], 1, [fills, updates]), X, OUT)
+
+
+def test_an_update_of_a_filled_array_reads_its_rows_as_they_were():
+    def f(x, i):
+        return jax.jvp(lambda x: jnp.put_along_axis(x, i, 1.5, 1, inplace=False), (x,), (x,))[0]
+
+    x, i = jnp.arange(5.0)[:, None], jnp.array([0, 3, 0, -1, -2], "int16")[:, None]
+    np.testing.assert_array_equal(jax.jit(f)(x, i), [[1.5], [1], [1.5], [1.5], [4]])
 
 
 def test_who_does_not_read_an_array_may_write_over_it():

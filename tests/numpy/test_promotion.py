@@ -32,6 +32,13 @@ def test_scalars_are_weakly_typed_until_a_dtype_is_named():
     assert not jnp.array([1, 2]).weak_type
 
 
+def test_what_combines_comparisons_of_weak_numbers_is_not_weak():
+    for f in (jnp.logical_or, jnp.bitwise_and, jnp.bitwise_xor, jnp.equal):
+        weak = jnp.asarray(2.0) < 3
+        assert weak.weak_type and not f(weak, weak).weak_type
+        assert not jax.jit(lambda x, f=f: f(x < 3, x < 3))(2.0).weak_type
+
+
 def test_a_matrix_with_a_weakly_typed_diagonal_is_weakly_typed():
     assert jnp.diag(jnp.full(3, 1.0)).weak_type
 

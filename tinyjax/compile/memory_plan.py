@@ -113,8 +113,8 @@ def _take_in_place(
     for at, v in enumerate(group.outputs):
         for i in free:
             both = kernel.buffers[i], kernel.buffers[count + at]
-            is_safe = can_be_in_place(kernel, *both) and is_loaded_once(kernel, both[0])
-            if is_safe and may_take_over(v, group.inputs[i]):
+            is_once = is_loaded_once(kernel, both[0]) and is_loaded_first(kernel, *both)
+            if is_once and can_be_in_place(kernel, *both) and may_take_over(v, group.inputs[i]):
                 memory.reuses_buffer_of[v] = group.inputs[i]
                 pairs.append((i, at))
                 free.remove(i)
@@ -210,6 +210,18 @@ def is_loaded_once(kernel: Kernel, source: Buffer) -> bool:
     """Whether no element of `source` is loaded by two iterations of the naive nest: the first would store
     over what the second needs. All examples of a loop load what they share."""
     return _differs((kernel.naive or kernel).body, source, frozenset())
+
+
+def is_loaded_first(kernel: Kernel, source: Buffer, destination: Buffer) -> bool:
+    """Whether the naive nest stores to `destination` only after all loads from `source`: a loop that fills
+    an array would store over what the update after it needs."""
+    are_stores = [
+        isinstance(s, Store)
+        for s in every_statement((kernel.naive or kernel).body)
+        if (isinstance(s, Load) and s.memory == source)
+        or (isinstance(s, Store) and s.memory == destination)
+    ]
+    return are_stores == sorted(are_stores)
 
 
 def _differs(body: list[Statement], source: Buffer, around: frozenset[str]) -> bool:

@@ -107,7 +107,8 @@ def promoted_type(*args: Any) -> tuple[Any, bool]:
     types = [_dtype_and_weakness(x) for x in args]
     joined, weak = join_types(config.jax_numpy_dtype_promotion, *types)
     is_unchanged = len(types) == 1 or not weak and all(d == joined for d, _ in types)
-    return joined if is_unchanged else dtypes.canonicalize_dtype(joined), weak
+    is_weak = weak and joined != np.bool_  # comparisons may be weak bools, what combines them not
+    return joined if is_unchanged else dtypes.canonicalize_dtype(joined), is_weak
 
 
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:

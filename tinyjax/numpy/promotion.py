@@ -145,8 +145,10 @@ def _promote_pair(args: Sequence[Any], kinds: str) -> list[Any] | None:
         return None
     if a.dtype.kind not in kinds:
         return None
-    if a.weak_type and a.dtype != dtypes.default_dtype(dtypes.scalar_type_of(x)):
-        return None  # made before jax_enable_x64 changed: the dtype may change, too
+    if a.weak_type and (
+        a.dtype.kind == "b" or a.dtype != dtypes.default_dtype(dtypes.scalar_type_of(x))
+    ):
+        return None  # it does not stay weak, or was made before jax_enable_x64 changed
     if len(a.shape) == len(b.shape) or not a.shape or not b.shape:
         return [x, y]
     return _same_rank(x, y) if config.jax_numpy_rank_promotion == "allow" else None

@@ -13,6 +13,7 @@ from tinyjax.compile.passes.patterns import parse, primitive_named
 from tinyjax.compile.passes.rewrite_rules import ARITHMETIC, RULES, rewrite_rules
 from tinyjax.compile.record import recording, run_pass
 from tinyjax.core.bind import impl_rules
+from tinyjax.core.dtypes import kind
 from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.tracing import make_jaxpr
 
@@ -58,7 +59,7 @@ SPECIAL = {
 
 
 def values_of(rule):
-    return [x for kind in rule.kinds for x in SPECIAL[kind]]
+    return [x for each in rule.kinds for x in SPECIAL[each]]
 
 
 def without_nan_bits(x):
@@ -109,6 +110,23 @@ def pattern_of(rule, x):
     return f, list(letters.values())
 
 
+def operands_of(rule):
+    """Values of dtypes of which the pattern makes a result of the rule's kinds: lt of floats is a bool."""
+    found = {}
+    for x in itertools.chain(*SPECIAL.values()):
+        try:
+            out = make_jaxpr(pattern_of(rule, x)[0])(*pattern_of(rule, x)[1]).out_avals[0]
+        except (
+            TypeError,
+            OverflowError,
+        ):  # the primitive does not take it, or there is no such number
+            continue
+        if kind(out.dtype) in rule.kinds:
+            found.setdefault(kind(out.dtype), []).append(x)
+    assert found.keys() == set(rule.kinds), f"{rule}: no value has a result of each of its kinds"
+    return [x for xs in found.values() for x in xs]
+
+
 LINES = [parse(line) for line in ARITHMETIC.strip().splitlines()]
 
 
@@ -121,7 +139,7 @@ def first_changed(f, *args):
 
 @pytest.mark.parametrize("rule", LINES, ids=str)
 def test_a_line_of_the_table_changes_no_bit_of_special_values(rule):
-    for x in values_of(rule):
+    for x in operands_of(rule):
         f, args = pattern_of(rule, x)
         if changed_bits(f, *args, expected_rule=rule):
             pytest.fail(f"{rule}: not for {x.dtype}s {first_changed(f, *args)}", pytrace=False)
@@ -156,7 +174,7 @@ def test_an_unknown_primitive_in_a_replacement_is_named_with_its_line(monkeypatc
 
 @pytest.mark.parametrize("rule", [rule for rule in LINES if "y" in rule.pattern.split()], ids=str)
 def test_a_line_changes_no_bit_where_both_letters_are_one_variable(rule):
-    for x in values_of(rule):
+    for x in operands_of(rule):
         f, (xs, _, conditions) = pattern_of(rule, x)
         if changed_bits(lambda x, c, f=f: f(x, x, c), xs, conditions):
             pytest.fail(f"{rule}: not for {x.dtype}s where x is y", pytrace=False)
@@ -172,12 +190,13 @@ def test_a_line_changes_no_bit_where_both_letters_are_one_variable(rule):
         "min x -inf | -inf | f | of NaN it is NaN",
         "neg x | x | i | but for 0",
         "max x 0 | x | i | but for what is less",
+        "eq x x | 1 | b | of NaN it is False",
     ],
 )
 def test_a_wrong_line_is_found_by_special_values(monkeypatch, line):
     rule = parse(line)
     monkeypatch.setitem(RULES, rule.primitive, [rule])
-    f_and_args = [pattern_of(rule, x) for x in values_of(rule)]
+    f_and_args = [pattern_of(rule, x) for x in operands_of(rule)]
     assert any(changed_bits(f, *args, expected_rule=rule) for f, args in f_and_args)
 
 

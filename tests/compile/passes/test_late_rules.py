@@ -86,6 +86,18 @@ def test_a_late_rule_applies_to_its_example(number):
     np.testing.assert_allclose(*(jaxpr_as_fun(c)(*args)[0] for c in (simpler, closed)), rtol=1e-6)
 
 
+@pytest.mark.parametrize("number", range(len(APPLIES)))
+def test_a_late_rule_keeps_infinities_and_nan(number):
+    values = [1, np.inf, 0, np.nan, 2, -1, -0.0, 3, -np.inf, 0, 4]
+    _, f, *args = APPLIES[number]
+    args = [np.resize(values[at:], x.shape).astype(np.float32) for at, x in enumerate(args)]
+    closed = cse(make_jaxpr(f)(*args))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(
+            *(jaxpr_as_fun(c)(*args)[0] for c in (late_rules(closed), closed))
+        )
+
+
 @pytest.mark.parametrize("number", range(len(NOT)))
 def test_no_late_rule_applies_to_what_looks_alike(number):
     f, *args = NOT[number]

@@ -119,7 +119,6 @@ CHAPTERS = (
             "compile.kernel.functions.exponentials": "exp, log, pow, tanh and others",
             "compile.kernel.functions.special": "erf, lgamma, digamma and others",
             "compile.kernel.functions.angles": "sin, tan, atan2 and others",
-            "compile.kernel.functions.powers": "powers of float64",
             "compile.kernel.functions.division": "division of 32-bit integers, and rem of float32",
             "compile.kernel.functions.halves": "floats of 16 bits, to and from float32",
         },
@@ -140,7 +139,6 @@ CHAPTERS = (
         {
             "compile.codegen.c_text": "values as C",
             "compile.codegen.index_type": "the width of indices: 32 or 64 bits",
-            "compile.kernel.functions.branches": "scalar functions branch instead of computing both sides",
             "compile.codegen.c_operations": "one operation as C, also on vectors of sixteen",
             "compile.codegen.helpers": "helper functions in C: loads and stores of vectors, ...",
         },

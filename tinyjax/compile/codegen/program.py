@@ -14,7 +14,6 @@ from tinyjax.compile.codegen.c_text import type_text
 from tinyjax.compile.codegen.codegen import Scope, kernel_text, lines_of
 from tinyjax.compile.codegen.helpers import Callee, Calls, Helper
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.functions.branches import branched
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction
 
 DOUBLE = re.compile(r"\bdouble")  # also double2 to double16
@@ -69,8 +68,6 @@ def with_needs(calls: Iterable[Callee]) -> list[Helper]:
 @functools.cache
 def function_helper(function: KernelFunction) -> Helper:
     """A function of the kernel language as one of C."""
-    if function.result.width == 1:
-        function = branched(function)
     parameters = ", ".join(f"{type_text(p)} {p.name}" for p in function.parameters)
     name, scope = f"tj_{function.name}", Scope()
     attribute = "__attribute__((noinline)) " if function.is_rare else ""

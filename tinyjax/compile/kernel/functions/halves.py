@@ -11,8 +11,6 @@ Source: IEEE 754-2019; F. Giesen, "float->half variants", 2016
 
 from __future__ import annotations
 
-import math
-
 from tinyjax.compile.kernel.functions.notation import (
     Number,
     as_float,
@@ -20,7 +18,6 @@ from tinyjax.compile.kernel.functions.notation import (
     definition,
     definition_of,
     select,
-    with_sign_of,
 )
 
 SIZE = 0x7FFFFFFF  # the bits of a float32 that are not its sign
@@ -48,15 +45,10 @@ def store_float16(x: Number) -> Number:
     return found | (bits >> 16 & 0x8000)
 
 
-# The same, but as a float32 again: between two operations
+# Between two operations
 @definition
 def round_float16(x: Number) -> Number:
-    rest = as_int(x) & SIZE
-    small = as_float(rest) + 0.5 - 0.5
-    moved = (rest - BIAS + 0xFFF + (rest >> 13 & 1)) & -0x2000
-    normal = as_float(moved + BIAS)
-    large = select(normal < 65536.0, normal, math.inf)
-    return select(x != x, x, with_sign_of(select(rest < 113 << 23, small, large), x))
+    return load_float16(store_float16(x))
 
 
 @definition_of("int32")

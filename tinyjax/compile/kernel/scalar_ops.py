@@ -248,6 +248,5 @@ for _name, _function in FUNCTIONS.items():
     define(_name, {}, _function, FUNCTION)
 for _name in ("sin", "cos"):  # OpenCL's own, for large angles
     define(f"{_name}_of_driver", {"f": f"{_name}({{0}})"}, FUNCTIONS[_name], FUNCTION)
-define("pow_of_driver", {"fF": "pow({0}, {1})"}, np.power, FUNCTION)
 define("sqrt", {"fF": "sqrt({0})"}, np.sqrt, DIVISION)
 define("rsqrt", {"fF": "1 / sqrt({0})"}, lambda x: x.dtype.type(1) / np.sqrt(x), DIVISION)

@@ -5,10 +5,10 @@ exponent of a float is the larger part of its logarithm, a polynomial of the man
 hyperbolic functions follow from exp(x) - 1 and log(1 + x), which keep the digits near 0. A power is computed
 in float64 and rounded once: it multiplies the error of a logarithm by up to a hundred, and float64 has digits
 to spare, and vector instructions. All are within 4 units in the last place, logarithms of float32 within 2,
-powers of float32 within 1.
+powers within 1.
 
 A function of float64 has the same formula as that of float32, with a polynomial that is a series, long enough
-for all digits, in place of a fitted one. Only pow is the driver's.
+for all digits, in place of a fitted one. Only pow has another formula.
 
 Source: S. Moshier, Cephes Math Library (1989), single precision, https://www.netlib.org/cephes/, for the
 method, and the polynomials of logarithms; the others are fitted so that the largest error is smallest. The
@@ -33,7 +33,6 @@ from tinyjax.compile.kernel.functions.notation import (
     float_definition,
     mul_add,
     of_precision,
-    op,
     polynomial,
     select,
     sqrt,
@@ -259,15 +258,6 @@ def power_of_size(x: Number, y: Number, usual: Number) -> Number:
 def pow(x: Number, y: Number) -> Number:
     t = clamp(y.astype("float64") * log_double(abs(x).astype("float64")), -110.0, 90.0)
     return power_of_size(x, y, exp_by_series(t).astype("float32"))
-
-
-# By the driver. Numbers below the normal ones are 0: where processors flush them, some drivers' pow is wrong.
-# JavaScript's gives NaN where the C standard says 1.
-@definition_of("float64")
-def pow_float64(x: Number, y: Number) -> Number:
-    x = select(abs(x) < np.finfo(x.dtype).tiny, 0.0 * x, x)
-    is_one = (x == 1.0) | ((x == -1.0) & (abs(y) == math.inf))
-    return select(is_one, 1.0, op("pow_of_driver", x, y))
 
 
 # ---- hyperbolic functions ----

@@ -14,6 +14,7 @@ from tinyjax.compile.kernel.functions import (
     division,
     exponentials,
     halves,
+    powers,
     special,
 )
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
@@ -23,7 +24,7 @@ from tinyjax.compile.kernel.kernel_ir import Argument, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
-FAMILIES = exponentials, special, angles, division, halves  # they fill `definitions`
+FAMILIES = exponentials, powers, special, angles, division, halves  # they fill `definitions`
 
 
 def function_of(op: str, dtype: np.dtype) -> KernelFunction | None:

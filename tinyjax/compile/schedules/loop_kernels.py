@@ -16,7 +16,7 @@ loop's first carry (zeros, an iota, a broadcast row) go to the head of its kerne
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import Cost, jaxpr_cost, total
+from tinyjax.compile.fusion.reduction_groups import variables
 from tinyjax.compile.kernel.example_axes import NoKernelError, batches
 from tinyjax.compile.kernel.kernel_ir import (
     STOP,
@@ -116,11 +117,13 @@ def _elementwise(
     loop: Loop, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel:
     """Each element of the arrays, all of one shape, is an example."""
-    shape = _shape_of(loop)
+    shapes = {v.aval.shape for v in loop.body.jaxpr.outvars if v.aval.shape}
+    if len(shapes) != 1:
+        raise NoKernelError("its arrays differ in shape" if shapes else "its arrays are scalars")
     for inner in every_eqn(loop.eqn):
         if not is_control_flow(inner) and not _is_map_of_elements(inner, target):
             raise NoKernelError(f"{inner.primitive} in its body reads other elements")
-    return _nest_by_example(loop, producer, names, target, [shape], "elementwise")
+    return _nest_by_example(loop, producer, names, target, shapes, "elementwise")
 
 
 def _by_example(
@@ -166,18 +169,6 @@ def _nest_by_example(
 def _is_map_of_elements(eqn: JaxprEqn, target: Target) -> bool:
     """Whether an element of the result needs few elements of the operands."""
     return isinstance(lowering_of(eqn, target), (Elementwise, IndexMap))
-
-
-def _shape_of(loop: Loop) -> tuple[int, ...]:
-    """The common shape of a loop's arrays."""
-    body = loop.body.jaxpr
-    per_iteration = [*body.invars[len(loop.consts) :], *body.outvars]
-    if loop.condition:
-        per_iteration += loop.condition.jaxpr.outvars
-    shapes = {v.aval.shape for v in per_iteration if v.aval.shape}
-    if len(shapes) == 1:
-        return shapes.pop()
-    raise NoKernelError("its arrays differ in shape" if shapes else "its arrays are scalars")
 
 
 def _sequential(
@@ -254,45 +245,29 @@ def _why_no_kernel(found: Loop | Branches) -> str:
 
 
 def _before(found: Loop | Branches, producer: Producers, target: Target) -> list[JaxprEqn]:
-    """The equations, in order, that make the initial carry with few operations that read at most one other
-    array, which is no larger. So memory and parameters never grow. What the loop also reads elsewhere is
-    stored."""
+    """The equations, in order, that make the initial carry. What the loop also reads elsewhere is stored."""
     if not isinstance(found, Loop):
         return []
     stored = [*found.condition_consts, *found.consts, *found.xs]
-    producer = {v: eqn for v, eqn in producer.items() if v not in stored}
-    equations: dict[JaxprEqn, None] = {}
-    for v in found.carry:
-        if isinstance(v, Var):
-            eqns, reads = _cheap(v, producer, target, CHEAP_WORK)
-            if len(reads) <= 1 and all(0 < u.aval.size <= v.aval.size for u in reads):
-                equations.update(eqns)
-    return list(equations)
+    eqns = list(dict.fromkeys(eqn for v, eqn in producer.items() if v not in stored))
+    made = {eqn for v in found.carry if isinstance(v, Var) for eqn in _cheap(v, eqns, target)}
+    return [eqn for eqn in eqns if eqn in made]
 
 
-def _cheap(
-    v: Var, producer: Producers, target: Target, most: int
-) -> tuple[dict[JaxprEqn, None], set[Var]]:
-    """The equations that compute an element of `v` in at most `most` operations, and what they read."""
-    eqn = producer.get(v)
-    if eqn is None or not _is_pure(eqn, target):
-        return {}, {v}
-    lowering = lowering_of(eqn, target)
-    most -= lowering.cost if isinstance(lowering, Elementwise) else 1
-    if most < 0:
-        return {}, {v}
-    eqns: dict[JaxprEqn, None] = {}
-    reads: set[Var] = set()
-    for u in eqn.invars:
-        if isinstance(u, Var):
-            inner_eqns, inner_reads = _cheap(u, producer, target, most)
-            eqns |= inner_eqns
-            reads |= inner_reads
-    return eqns | {eqn: None}, reads
-
-
-def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
-    return _is_map_of_elements(eqn, target) and not has_effects(eqn)
+def _cheap(v: Var, eqns: Sequence[JaxprEqn], target: Target) -> list[JaxprEqn]:
+    """Those of the equations that compute an element of `v` in few operations. They read at most one array,
+    which is no larger, so that memory and parameters never grow."""
+    used, reads, most = list[JaxprEqn](), {v}, CHEAP_WORK
+    for eqn in reversed(eqns):
+        if reads.isdisjoint(eqn.outvars) or not _is_map_of_elements(eqn, target):
+            continue
+        lowering = lowering_of(eqn, target)
+        cost = lowering.cost if isinstance(lowering, Elementwise) else 1
+        if cost <= most and not has_effects(eqn):
+            used, most = [*used, eqn], most - cost
+            reads = reads.difference(eqn.outvars).union(variables(eqn))
+    is_smaller = all(0 < u.aval.size <= v.aval.size for u in reads)
+    return used if len(reads) <= 1 and is_smaller else []
 
 
 # ---- the schedule of elements or examples ----

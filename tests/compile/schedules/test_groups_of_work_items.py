@@ -55,7 +55,7 @@ def test_columns_have_several_work_items_each():
 
 def test_of_many_elements_each_group_leaves_a_part():
     assert schedule_of(FUNCTIONS["all"], 1000, 1000) == [
-        "Fuse(('i1', 'i2'))  # they are contiguous",
+        "Fuse(('i1', 'i2'))  # a row is contiguous",
         "RFactor('i1_i2', 245)  # 1,000,000 elements for 1 results",
         "RFactor('i1_i2', 256, as_tree=True)  # items load neighbours, and combine in 8 steps",
         "RFactor('i1_i2_partial', 256, as_tree=True)"

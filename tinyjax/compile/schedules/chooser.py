@@ -136,14 +136,11 @@ class Chooser(ScheduleBuilder):
             return None
         return replace(vectors, gather=True, why="lanes compute more than they gather")
 
-    def vectors_of_sums(
-        self, axis: str, multiple: int, in_pieces: bool = False
-    ) -> tuple[list[Partition], Vectorize | None]:
-        """Vectors along a loop of sums, and how to cut it before: at borders, and into whole vectors. The
-        last vector of a piece does not overlap the others."""
+    def vectors_of_sums(self, axis: str) -> tuple[list[Partition], Vectorize | None]:
+        """Vectors along a loop of sums, and how to cut it before: at borders, and into whole vectors."""
         if vectors := self.vectors_along(axis, overlap=False):
-            return [], (None if in_pieces else self._twice(vectors)) or vectors
-        cut = self.cut(axis, INSIDE, multiple) if self.width > 1 else None
+            return [], self._twice(vectors) or vectors
+        cut = self.cut(axis, INSIDE, self.width) if self.width > 1 else None
         if cut is None:
             return [], None
         trial = copy(self)

@@ -36,7 +36,6 @@ from tinyjax.compile.schedules.directive import (
     perfect_nest,
 )
 from tinyjax.compile.schedules.parallelize import split_work
-from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.split import Split
@@ -92,12 +91,11 @@ class ReductionChooser(Chooser):
         super().__init__(nest, target)
         self.axes, self.form = axes, form
 
-    def unrolled(self, axis: str) -> int:
-        """How many elements to take at once: with little work each, one sum must not wait for another."""
+    def _is_cheap(self, axis: str) -> bool:
+        """Whether a sum would wait for the one before, as there is little other work."""
         statements = list(every_statement(loop_over(self.kernel, axis).body))
-        work = work_of(statements)
         sums = sum(isinstance(s, Combine) for s in statements)
-        return UNROLLED if work <= CHEAP_WORK * sums else 1
+        return work_of(statements) <= CHEAP_WORK * sums
 
     # ---- rows ----
 
@@ -105,8 +103,7 @@ class ReductionChooser(Chooser):
         """A work-item takes whole rows, each in vectors: several short rows at once, so that one sum doesn't
         wait for another; a long row has several accumulators."""
         columns, outer = self.form.reduction_size, self.axes.outer
-        is_short = columns <= SHORT_ROW and self.width > 1
-        if outer and is_short and not all(self._fills(sweep[-1]) for sweep in self.axes.sweeps):
+        if outer and columns < SHORT_ROW and self.width > 1:
             outer = tuple(self.fuse_contiguous_axes(outer, "rows are numbered"))
             if vectors := self.vectors_along(outer[-1], of_rows=True):
                 self._short_rows(outer, vectors)
@@ -116,21 +113,9 @@ class ReductionChooser(Chooser):
             return self._rows_in_groups(row)
         nests = [self._in_runs(sweep) for sweep in self.axes.sweeps]
         units = self._results_in_vectors(row, nests[-1][0]) if row else ""
-        sweeps = [axes[-1] for axes in nests]
-        unrolled = [self.unrolled(sweep) for sweep in sweeps]
-        for number, sweep in enumerate(sweeps):
-            cut, vectors = self.vectors_of_sums(sweep, self.width)
-            if vectors:
-                self.apply(*cut)
-                sweeps[number] = self.vectorize(vectors, splits_one=True)
         at_once = min(UNROLLED, self.form.outer) if columns < LONG_ROW else 1
-        for sweep, several in zip(sweeps, unrolled):
-            if sweep.endswith("_outer"):
-                self.partition(sweep, LAST)
-            count, loop = several // at_once, find_loop(self.kernel, sweep)
-            is_long = count > 1 and columns >= several * self.width
-            if is_long and loop and accumulators_in(loop.body):
-                self.apply_if_possible(UnrollAndJam(sweep, count, why=NEED_NOT_WAIT))
+        for axes in nests:
+            self._combine(axes[-1], UNROLLED // at_once)
         grain, why = self.target.grain // columns, f"{self.form.outer} rows do not wait"
         if units:
             self.share_out(units, grain // self.width, why)
@@ -141,12 +126,18 @@ class ReductionChooser(Chooser):
             self.apply_if_possible(UnrollAndJam(f"{row}_inner" if units else row, at_once, why=why))
         return True
 
-    def _fills(self, axis: str) -> bool:
-        """Whether a short row's elements fill vectors that are at least half as wide as others."""
-        size, vectors = self.size(axis), self.vectors_along(axis, overlap=False)
-        return (
-            vectors is not None and size % vectors.width == 0 and vectors.width >= self.width // 2
-        )
+    def _combine(self, axis: str, at_once: int) -> None:
+        """Makes vectors along a sweep, and takes several at a time if they do little work: one sum must not
+        wait for another."""
+        is_cheap, is_long = self._is_cheap(axis), self.size(axis) >= at_once * self.width
+        cut, vectors = self.vectors_of_sums(axis)
+        if vectors:
+            self.apply(*cut)
+            axis = self.vectorize(vectors, splits_one=True)
+            self.partition(axis, LAST)
+        loop = find_loop(self.kernel, axis)
+        if at_once > 1 and is_cheap and is_long and loop and accumulators_in(loop.body):
+            self.apply_if_possible(UnrollAndJam(axis, at_once, why=NEED_NOT_WAIT))
 
     def _in_runs(self, sweep: Sequence[str]) -> list[str]:
         """Fuses the axes of a sweep, but not with runs that are long enough for vectors."""
@@ -233,7 +224,8 @@ class ReductionChooser(Chooser):
             return
         outer = self.fuse_axes(self.axes.outer, "numbered")
         is_short = self.size(column) < self.width
-        at_once, vectors = self.unrolled(row), self.vectors_along(column, overlap=not is_short)
+        at_once = UNROLLED if self._is_cheap(row) else 1
+        vectors = self.vectors_along(column, overlap=not is_short)
         width = vectors.width if vectors else 1
         chunks = math.ceil(form.inner / width)
         blocks = math.ceil(chunks / max(1, COLUMNS // width))
@@ -284,34 +276,21 @@ class ReductionChooser(Chooser):
         """Each work-item or group combines a part of the elements, or a part of the rows if these are long
         enough for vectors; the last one combines the parts."""
         form, target = self.form, self.target
+        at_once = min(UNROLLED, target.accumulators)
         results = self.fuse_axes([*self.axes.outer, *self.axes.inner], "results are numbered")
-        sweep = self.fuse_contiguous_axes(self.axes.sweeps[0], "they are contiguous")
-        cut, vectors = self._long_rows(sweep)
-        if vectors:
-            axis, along = self.fuse_axes(sweep[:-1], "rows are numbered"), sweep[-1]
+        *rows, along = self._in_runs(self.axes.sweeps[0])
+        if math.prod(map(self.size, rows)) >= PIECES:
+            axis, block, each = self.fuse_axes(rows, "rows are numbered"), 1, self.size(along)
         else:
-            axis = along = self.fuse_axes(sweep, "elements are numbered")
-            cut, vectors = self.vectors_of_sums(axis, UNROLLED * self.width, in_pieces=True)
-        width = self.width if vectors else 1
-        at_once = target.accumulators
-        if vectors:
-            at_once = UNROLLED if cut else self.unrolled(along)
-        block, each = at_once * width, at_once * width
-        if along != axis:
-            block, each = 1, self.size(along)
+            axis = along = self.fuse_axes([*rows, along], "elements are numbered")
+            block = each = at_once * self.width
         grain = target.reduction_grain // each
         items, _ = split_work(self.size(axis) // block, grain, target.reduction_items)
         why = f"{form.reduction_size:,} elements for {form.results:,} results"
         self.apply(RFactor(axis, items, block, why=why))
         if target.group > 1:
             self._piece_in_group(axis, results, items)
-        if cut and self.apply_if_possible(*cut):
-            at_once = self.unrolled(along)  # without its tests
-        chunk = self.vectorize(vectors) if vectors else axis
-        if each % width:
-            self.partition(chunk, LAST)
-        if each >= at_once * width > width:
-            self.apply_if_possible(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
+        self._combine(along, at_once)
         self.share_out(f"{axis}_piece", why=PARTIAL)
         if target.group > 1:
             self.apply(WorkGroups(target.group, why="for each piece"))
@@ -323,9 +302,3 @@ class ReductionChooser(Chooser):
         else:
             self.as_tree(axis, self.target.group)
         self.as_tree(f"{axis}_partial", self.lanes_for(pieces))
-
-    def _long_rows(self, axes: Sequence[str]) -> tuple[list[Partition], Vectorize | None]:
-        """Vectorizes the combined elements if they lie in memory in many separate runs."""
-        *rows, columns = axes
-        is_long = math.prod(map(self.size, rows)) >= PIECES and self._is_long(columns)
-        return self.vectors_of_sums(columns, self.width) if is_long else ([], None)

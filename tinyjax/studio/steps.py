@@ -119,6 +119,7 @@ CHAPTERS = (
             "compile.kernel.functions.exponentials": "exp, log, pow, tanh and others",
             "compile.kernel.functions.special": "erf, lgamma, digamma and others",
             "compile.kernel.functions.angles": "sin, tan, atan2 and others",
+            "compile.kernel.functions.powers": "powers of float64",
             "compile.kernel.functions.division": "division of 32-bit integers, and rem of float32",
             "compile.kernel.functions.halves": "floats of 16 bits, to and from float32",
         },

@@ -114,8 +114,7 @@ class ReductionChooser(Chooser):
         nests = [self._in_runs(sweep) for sweep in self.axes.sweeps]
         units = self._results_in_vectors(row, nests[-1][0]) if row else ""
         at_once = min(UNROLLED, self.form.outer) if columns < LONG_ROW else 1
-        for axes in nests:
-            self._combine(axes[-1], UNROLLED // at_once)
+        self._combine([axes[-1] for axes in nests], UNROLLED // at_once)
         grain, why = self.target.grain // columns, f"{self.form.outer} rows do not wait"
         if units:
             self.share_out(units, grain // self.width, why)
@@ -126,18 +125,25 @@ class ReductionChooser(Chooser):
             self.apply_if_possible(UnrollAndJam(f"{row}_inner" if units else row, at_once, why=why))
         return True
 
-    def _combine(self, axis: str, at_once: int) -> None:
-        """Makes vectors along a sweep, and takes several at a time if they do little work: one sum must not
+    def _combine(self, sweeps: Sequence[str], at_once: int) -> None:
+        """Makes vectors along sweeps, and takes several at a time where they do little work: one sum must not
         wait for another."""
-        is_cheap, is_long = self._is_cheap(axis), self.size(axis) >= at_once * self.width
-        cut, vectors = self.vectors_of_sums(axis)
-        if vectors:
-            self.apply(*cut)
-            axis = self.vectorize(vectors, splits_one=True)
-            self.partition(axis, LAST)
-        loop = find_loop(self.kernel, axis)
-        if at_once > 1 and is_cheap and is_long and loop and accumulators_in(loop.body):
-            self.apply_if_possible(UnrollAndJam(axis, at_once, why=NEED_NOT_WAIT))
+        many = [self._is_cheap(axis) and self.size(axis) >= at_once * self.width for axis in sweeps]
+        chunks = [self._in_vectors(axis) for axis in sweeps]
+        for axis, chunk, is_many in zip(sweeps, chunks, many):
+            if chunk != axis:
+                self.partition(chunk, LAST)
+            loop = find_loop(self.kernel, chunk)
+            if at_once > 1 and is_many and loop and accumulators_in(loop.body):
+                self.apply_if_possible(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
+
+    def _in_vectors(self, sweep: str) -> str:
+        """Makes vectors along a sweep if possible; returns the axis that numbers them, or else the sweep."""
+        cut, vectors = self.vectors_of_sums(sweep)
+        if vectors is None:
+            return sweep
+        self.apply(*cut)
+        return self.vectorize(vectors, splits_one=True)
 
     def _in_runs(self, sweep: Sequence[str]) -> list[str]:
         """Fuses the axes of a sweep, but not with runs that are long enough for vectors."""
@@ -290,7 +296,7 @@ class ReductionChooser(Chooser):
         self.apply(RFactor(axis, items, block, why=why))
         if target.group > 1:
             self._piece_in_group(axis, results, items)
-        self._combine(along, at_once)
+        self._combine([along], at_once)
         self.share_out(f"{axis}_piece", why=PARTIAL)
         if target.group > 1:
             self.apply(WorkGroups(target.group, why="for each piece"))

@@ -38,6 +38,12 @@ MAX_DEPTH = 24
 # Kernels of its shape that a value is tried with, so that the time to group grows as the program does.
 MAX_TRIED = 8
 
+# ---- updates ----
+
+# A window gets its own kernel if the array that it changes is at least this many times as large: a kernel
+# that updates in place stores only the window.
+MIN_IN_PLACE = 64
+
 # ---- reductions ----
 
 # Enough columns for a GPU's kernel by columns. On a CPU, vectors may be longer than a row.

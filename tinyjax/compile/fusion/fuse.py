@@ -142,8 +142,9 @@ class _Plan:
             self._decide(eqn)
 
     def _find_updates_in_place(self) -> None:
-        """Updates of one window that take an argument to a result, such as a loop's carry, can be in place.
-        Other updates and loops may be on the way."""
+        """Updates of one window that take an argument to a result, such as a loop's carry, can be in place:
+        in one work-item, or if the window is small enough, in a separate kernel. Other updates and loops may
+        be on the way."""
         changed: set[Atom] = set(self.jaxpr.invars)
         last: set[Atom] = set(self.jaxpr.outvars)
         found: list[tuple[JaxprEqn, Atom, Var]] = []
@@ -152,7 +153,10 @@ class _Plan:
             if isinstance(lowering, LoopGroup) and (loop := loop_of(eqn)):
                 pairs = [*zip(loop.carry, loop.last_carry)]
             if isinstance(lowering, rules.WindowUpdate | rules.Update):
-                pairs = [(eqn.invars[0], eqn.outvars[0])]
+                count = lowering.in_place.changed(eqn.outvars[0].aval.shape)
+                many = eqn.outvars[0].aval.size >= cost_model.MIN_IN_PLACE * count
+                if self.target.name == "work-item" or many:
+                    pairs = [(eqn.invars[0], eqn.outvars[0])]
             for u, v in pairs:
                 if u in changed:
                     changed.add(v)

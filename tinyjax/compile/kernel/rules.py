@@ -284,10 +284,14 @@ class Update(InOrder):
     def is_one_window(self) -> bool:
         return math.prod(self.counts) == 1
 
+    def changed(self, shape: Sequence[int]) -> int:
+        """How many elements of an operand of that shape are changed, repeated changes included."""
+        batch = math.prod(size for axis, size in enumerate(shape) if axis in self.batch)
+        return math.prod(self.counts) * math.prod(self.sizes) * batch
+
     def work(self, eqn: JaxprEqn) -> int:
         out = eqn.outvars[0].aval
-        batch = math.prod(size for axis, size in enumerate(out.shape) if axis in self.batch)
-        return out.size + math.prod(self.counts) * (16 + math.prod(self.sizes) * batch)
+        return out.size + 16 * math.prod(self.counts) + self.changed(out.shape)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,7 +87,8 @@ class Hoist(directive.LoopDirective):
                 loads.append(ir.Load(v, array, number))
         copy = directive.in_loops(loops, [*same, *stores])
         names = {name: fresh(name) for name in (*self.inner, *defined_names(copy))}
-        body = [*loads, *(s for s in innermost.body if s not in same)]
+        stay = _needed_for_places(innermost.body, same, self.inner[-1])
+        body = [*loads, *(s for s in innermost.body if s not in same or s in stay)]
         rest = directive.with_loop(
             kernel, directive.axis_of(innermost), lambda loop: [replace(loop, body=body)]
         )
@@ -111,10 +112,27 @@ class Hoist(directive.LoopDirective):
         loads = (s for s in body if isinstance(s, ir.Load))
         others = [s for s in loads if getattr(s.memory, "role", "") != "in"]
         same = the_same(without(body, others), varying)
+        stay = _needed_for_places(body, same, self.inner[-1])
         used = names_in([s for s in body if s not in same])
-        return same, [s for s in same if s.target.name in used]
+        return same, [s for s in same if s.target.name in used and s not in stay]
 
 
 def _same(loop: ir.For | ir.While) -> Statements:
     """The statements that can move out of the loop."""
     return the_same(sum(ir.inner_bodies(loop), []), varying_in(loop))
+
+
+def _needed_for_places(body: ir.Body, same: Statements, axis: str) -> Statements:
+    """The statements of `same` that compute indices of other loads. If they don't depend on `axis` they are
+    not packed: from a panel, each lane would have its own index."""
+    along = {axis}
+    for s in same:
+        if names_in(s) & along:
+            along.add(s.target.name)
+    places = [s.index for s in body if isinstance(s, ir.Load) and s not in same]
+    wanted, stay = names_in(places) - along, Statements()
+    for s in reversed(same):
+        if s.target.name in wanted:
+            stay.insert(0, s)
+            wanted |= names_in(s)
+    return stay

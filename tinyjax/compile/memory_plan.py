@@ -113,8 +113,12 @@ def _take_in_place(
     for at, v in enumerate(group.outputs):
         for i in free:
             both = kernel.buffers[i], kernel.buffers[count + at]
-            is_once = is_loaded_once(kernel, both[0]) and is_loaded_first(kernel, *both)
-            if is_once and can_be_in_place(kernel, *both) and may_take_over(v, group.inputs[i]):
+            is_safe = (
+                can_be_in_place(kernel, *both)
+                and is_loaded_once(kernel, both[0])
+                and is_loaded_first(kernel, *both)
+            )
+            if is_safe and may_take_over(v, group.inputs[i]):
                 memory.reuses_buffer_of[v] = group.inputs[i]
                 pairs.append((i, at))
                 free.remove(i)

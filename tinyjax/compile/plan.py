@@ -167,7 +167,7 @@ class _Planner:
     def plan(self, closed: ClosedJaxpr, names: dict[Var, str], prefix: str) -> Plan:
         """`prefix` begins the kernels' names, so that no two of a program are alike."""
         producer = {v: eqn for eqn in closed.eqns for v in eqn.outvars}
-        # Each loop's kernel, or why it has none
+        # Each loop's kernel, or why it has none:
         loops: dict[JaxprEqn, LoopKernel | str] = {
             eqn: loop_kernel(eqn, producer, names, self.target)
             for eqn in filter(is_control_flow, closed.eqns)

@@ -116,11 +116,8 @@ def operands_of(rule):
     for x in itertools.chain(*SPECIAL.values()):
         try:
             out = make_jaxpr(pattern_of(rule, x)[0])(*pattern_of(rule, x)[1]).out_avals[0]
-        except (
-            TypeError,
-            OverflowError,
-        ):  # the primitive does not take it, or there is no such number
-            continue
+        except (TypeError, OverflowError):
+            continue  # the primitive does not take it, or there is no such number
         if kind(out.dtype) in rule.kinds:
             found.setdefault(kind(out.dtype), []).append(x)
     assert found.keys() == set(rule.kinds), f"{rule}: no value has a result of each of its kinds"

@@ -126,15 +126,17 @@ class ReductionChooser(Chooser):
         return True
 
     def _combine(self, sweeps: Sequence[str], at_once: int) -> None:
-        """Makes vectors along sweeps, and takes several at a time where they do little work: one sum must not
-        wait for another."""
-        many = [self._is_cheap(axis) and self.size(axis) >= at_once * self.width for axis in sweeps]
+        """Makes vectors along sweeps. A long sweep with little work takes several vectors at a time, as one
+        addition would wait for another."""
+        waits = [
+            self._is_cheap(axis) and self.size(axis) >= at_once * self.width for axis in sweeps
+        ]
         chunks = [self._in_vectors(axis) for axis in sweeps]
-        for axis, chunk, is_many in zip(sweeps, chunks, many):
+        for axis, chunk, would_wait in zip(sweeps, chunks, waits):
             if chunk != axis:
                 self.partition(chunk, LAST)
             loop = find_loop(self.kernel, chunk)
-            if at_once > 1 and is_many and loop and accumulators_in(loop.body):
+            if at_once > 1 and would_wait and loop and accumulators_in(loop.body):
                 self.apply_if_possible(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
 
     def _in_vectors(self, sweep: str) -> str:

@@ -45,7 +45,7 @@ def store_float16(x: Number) -> Number:
     return found | (bits >> 16 & 0x8000)
 
 
-# Between two operations
+# Between two operations, a float16 is a float32
 @definition
 def round_float16(x: Number) -> Number:
     return load_float16(store_float16(x))
